@@ -2,16 +2,18 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -96,4 +98,95 @@ func (r *EchoReconciler) deleteRemaining(ctx context.Context, left leftovers) er
 		}
 	}
 	return nil
+}
+
+// leftovers holds the remaining objects of an Echo that is being deleted.
+type leftovers struct {
+	objects          []client.Object
+	pods, companions []corev1.Pod
+	// orphaned is true if the Deployment was orphaned. The Deployment's pods are then kept, and the pods field omits them.
+	orphaned bool
+	// held is the first object that another controller's finalizer keeps.
+	held *status.Held
+}
+
+func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companions) > 0 }
+
+// leftoversOf returns the remaining objects of an Echo. If the cache holds any of these objects, leftoversOf relies on the cache.
+// Otherwise, it asks the API server, because the cache may lack objects that were just created or lost their labels. If only pods remain,
+// none of them is being deleted, and the Echo's deletion began more than orphanedAfter ago, the pods are kept.
+func (r *EchoReconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
+	desired, err := objects.Desired(echo, r.config())
+	if err != nil {
+		return leftovers{}, err
+	}
+	left, err := r.leftoversIn(ctx, leftoverSource{r.Client, r.readCached, CachedPodsOf}, echo, desired)
+	if err == nil && len(left.objects) == 0 && len(left.pods) > 0 { // the pods may belong to an orphaned Deployment
+		left, err = r.leftoversIn(ctx, leftoverSource{r.Client, r.read, CachedPodsOf}, echo, desired)
+	}
+	if err == nil && !left.any() {
+		left, err = r.leftoversIn(ctx, leftoverSource{r.Live, r.ReadLive, livePodsOf}, echo, desired)
+	}
+	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
+		left.pods, left.orphaned = nil, true
+	}
+	return left, err
+}
+
+// source determines where an Echo's objects are read from: the cache or the API server.
+type leftoverSource struct {
+	reader client.Reader
+	child  childReader
+	podsOf func(*v1.Echo) client.ListOption
+}
+
+// livePodsOf returns the list option that selects an Echo's pods and companions in the API server.
+func livePodsOf(echo *v1.Echo) client.ListOption {
+	return client.MatchingLabels(objects.InstanceLabels(echo))
+}
+
+// leftoversIn reads an Echo's remaining objects from the cache or from the API server. If an object with a child's name does not belong to
+// the Echo, the child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the
+// Deployment if another client deleted the Deployment with background propagation.
+func (r *EchoReconciler) leftoversIn(ctx context.Context, from leftoverSource, echo *v1.Echo, desired []objects.Child) (leftovers, error) {
+	left := leftovers{}
+	for _, c := range desired {
+		object, err := from.child(ctx, echo, c)
+		switch {
+		case errors.As(err, new(*objects.NameConflictError)):
+			left.orphaned = left.orphaned || c.RunsPods
+		case err != nil:
+			return left, err
+		case object != nil:
+			left.objects = append(left.objects, object)
+			if finalizer := foreignFinalizer(object); left.held == nil && finalizer != "" {
+				left.held = &status.Held{Kind: c.Kind, Finalizer: finalizer, Object: object}
+			}
+		}
+	}
+	var err error
+	if left.pods, left.companions, err = listPods(ctx, from.reader, echo, from.podsOf(echo)); left.orphaned {
+		left.pods = nil
+	}
+	return left, err
+}
+
+// foreignFinalizer returns the first finalizer of an object that is being deleted, except for the garbage collector's finalizers, which it
+// removes after the object's dependents. The result is empty if there is none.
+func foreignFinalizer(object client.Object) string {
+	if object.GetDeletionTimestamp().IsZero() {
+		return ""
+	}
+	for _, finalizer := range object.GetFinalizers() {
+		if finalizer != metav1.FinalizerDeleteDependents && finalizer != metav1.FinalizerOrphanDependents {
+			return finalizer
+		}
+	}
+	return ""
+}
+
+// onlyKeptPods reports whether only pods remain and none of them is being deleted.
+func (l leftovers) onlyKeptPods() bool {
+	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
+	return len(l.objects)+len(l.companions) == 0 && len(l.pods) > 0 && !slices.ContainsFunc(l.pods, deleted)
 }

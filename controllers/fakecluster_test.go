@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -16,15 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
 	"github.com/echo-operator/echo-operator/internal/objects"
-
 	"github.com/echo-operator/echo-operator/internal/telemetry"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -201,4 +203,84 @@ func (w *World) Current(t *testing.T) *v1.Echo {
 	echo := &v1.Echo{}
 	NewWithT(t).Expect(w.Server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, echo)).To(Succeed())
 	return echo
+}
+
+// ErrRefused is the error that failing requests return.
+var ErrRefused = errors.New("refused")
+
+// Fallible counts the reads of a world, and makes one of them fail.
+type Fallible struct {
+	// Reads contains the reads so far.
+	Reads []string
+	// Fails is the number of the read that fails, counted from 1. If Fails is 0, no read fails.
+	Fails int
+}
+
+// read counts a read and returns its error.
+func (f *Fallible) read(what string) error {
+	f.Reads = append(f.Reads, what)
+	if len(f.Reads) == f.Fails {
+		return ErrRefused
+	}
+	return nil
+}
+
+// Over returns a client that forwards reads to another client. The where argument names the source of the reads: the cache or the API
+// server.
+func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if err := f.read(fmt.Sprintf("%s: get %T", where, object)); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if err := f.read(fmt.Sprintf("%s: list %T", where, list)); err != nil {
+				return err
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+}
+
+// FailRead makes one of a world's reads fail. Reads are numbered from 1.
+func (w *World) FailRead(number int) *Fallible {
+	f := &Fallible{Fails: number}
+	w.Cache = f.Over(w.Cache, "cache")
+	w.Dependencies.Client, w.Dependencies.Live = w.Cache, f.Over(w.Server, "API server")
+	return f
+}
+
+// Labeled returns the cache of pods with a companion label. The cache supports only reads.
+func (w *World) Labeled() cache.Cache { return readerCache{reader: w.Cache} }
+
+type readerCache struct {
+	cache.Cache
+	reader client.Reader
+}
+
+// Get implements client.Reader.
+func (c readerCache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	return c.reader.Get(ctx, key, object, options...)
+}
+
+// List implements client.Reader.
+func (c readerCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return c.reader.List(ctx, list, options...)
+}
+
+// Updates contains updates to objects, by name. Each update records whether a predicate should select it.
+type Updates map[string]struct {
+	Before, After client.Object
+	Selected      bool
+}
+
+// Check fails a test if a predicate does not select exactly the updates that it should.
+func (u Updates) Check(t *testing.T, selects predicate.Predicate) {
+	t.Helper()
+	for name, c := range u {
+		selected := selects.Update(event.UpdateEvent{ObjectOld: c.Before, ObjectNew: c.After})
+		NewWithT(t).Expect(selected).To(Equal(c.Selected), name)
+	}
 }

@@ -12,10 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
 	"github.com/echo-operator/echo-operator/internal/apply"
 	"github.com/echo-operator/echo-operator/internal/objects"
-
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,7 +14,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
-
 	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
@@ -88,4 +88,59 @@ func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []
 		return nil
 	}
 	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !which(&echo) })
+}
+
+// Find reads an object. It returns nil if the object does not exist, or if its name is empty.
+func Find[T client.Object](ctx context.Context, reader client.Reader, key client.ObjectKey, object T) (T, error) {
+	var none T
+	if key.Name == "" {
+		return none, nil
+	}
+	if err := reader.Get(ctx, key, object); err != nil {
+		return none, client.IgnoreNotFound(err)
+	}
+	return object, nil
+}
+
+// ReadChild returns the object that has a child's name, or nil if there is none.
+func ReadChild(ctx context.Context, reader client.Reader, c objects.Child) (client.Object, error) {
+	live, err := Find(ctx, reader, c.Key, c.NewObject())
+	if err != nil {
+		return nil, &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
+	}
+	return live, nil
+}
+
+// ReadControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
+func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	live, err := ReadChild(ctx, reader, c)
+	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
+		return nil, err
+	}
+	return live, nil
+}
+
+// ReadOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name. The cache
+// holds only objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent,
+// so that the operator never takes over an unknown object.
+func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	live, err := ReadControlled(ctx, cached, echo, c)
+	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
+		return live, err
+	}
+	return d.ReadLive(ctx, echo, c)
+}
+
+// ReadLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
+// does not exist, and a NameConflictError if another object has the name of a desired child.
+func (d *Dependencies) ReadLive(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	live, err := ReadChild(ctx, d.Live, c)
+	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
+		return live, err
+	}
+	if c.Desired != nil {
+		const advice = "Delete it, or give the Echo another name."
+		err = &objects.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
+	}
+	return nil, err
 }

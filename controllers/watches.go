@@ -1,16 +1,30 @@
 package controllers
 
 import (
+	"context"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 const (
@@ -79,4 +93,171 @@ func RequestsFor(namespace, name string) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{Namespace: namespace, Name: name}}
+}
+
+// SetupWithManager registers the reconciler with a manager.
+func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	for name, index := range PodIndexes() {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, name, index); err != nil {
+			return err
+		}
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(Options()).WithLogConstructor(echoLog(mgr.GetLogger()))
+	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	for _, kind := range objects.KindsServed(r.Gateways.Served) {
+		b.Watches(kind, gathered(echoOfChild), builder.WithPredicates(SinceStart()))
+	}
+	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(SinceStart(), podChanged()))
+	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
+		builder.WithPredicates(SinceStart(), nodeChanged()))
+	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), SinceStart(), companionRequestChanged()))
+	if r.Gateways.Served[objects.GatewayKind] {
+		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
+			builder.WithPredicates(SinceStart(), gatewayChanged()))
+	}
+	return b.Complete(r.Traces.Reconciler("echo", r))
+}
+
+// echoLog returns a function that derives a reconcile's logger from the manager's logger, as controller-runtime does for a controller with
+// a primary kind.
+func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
+	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
+	return func(r *reconcile.Request) logr.Logger {
+		if r == nil {
+			return log
+		}
+		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
+	}
+}
+
+type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec.
+type echoEvents struct {
+	handler.EnqueueRequestForObject
+	changed func(client.Object)
+}
+
+func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueue) {
+	if !e.IsInInitialList {
+		h.changed(e.Object)
+	}
+	h.EnqueueRequestForObject.Create(ctx, e, q)
+}
+
+func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueue) {
+	if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() && e.ObjectNew.GetDeletionTimestamp().IsZero() {
+		h.changed(e.ObjectNew)
+	}
+	h.EnqueueRequestForObject.Update(ctx, e, q)
+}
+
+// gatherPeriod is how long events that affect only counts wait, so that one status write covers several of them.
+const gatherPeriod = time.Second
+
+// gathered returns a handler that queues the Echoes that an event affects: after gatherPeriod if the event affects only counts, and
+// otherwise at once.
+func gathered(echoesOf handler.MapFunc) handler.EventHandler {
+	add := func(ctx context.Context, before, after client.Object, q workQueue) {
+		for _, object := range []client.Object{before, after} {
+			if object == nil {
+				continue
+			}
+			for _, request := range echoesOf(ctx, object) {
+				if affectsOnlyCounts(before, after) {
+					q.AddAfter(request, gatherPeriod)
+				} else {
+					q.Add(request)
+				}
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workQueue) { add(ctx, nil, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workQueue) { add(ctx, e.ObjectOld, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workQueue) { add(ctx, e.Object, nil, q) },
+	}
+}
+
+// affectsOnlyCounts reports whether an event affects only the counts in a status: an event about a pod that has no new cause, or a step of a
+// rollout. An Echo becomes ready only when its Deployment changes. before or after is nil if the object is new or gone.
+func affectsOnlyCounts(before, after client.Object) bool {
+	if d, exists := after.(*appsv1.Deployment); exists {
+		old, existed := before.(*appsv1.Deployment)
+		return existed && status.IsRolloutStep(old, d)
+	}
+	if pod, exists := after.(*corev1.Pod); exists {
+		old, _ := before.(*corev1.Pod)
+		return !status.HasNewCause(old, pod)
+	}
+	_, wasPod := before.(*corev1.Pod)
+	return wasPod
+}
+
+// podChanged selects the pod updates that change an Echo's status.
+func podChanged() predicate.Predicate { return Updated(status.PodDiffers) }
+
+// ownerChanged selects the pod updates after which a pod may get a companion.
+func companionRequestChanged() predicate.Predicate {
+	return Updated(func(before, after *corev1.Pod) bool {
+		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
+	})
+}
+
+// nodeChanged selects the updates that change a node's problems.
+func nodeChanged() predicate.Predicate {
+	return Updated(func(before, after *corev1.Node) bool {
+		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))
+	})
+}
+
+// requestForOwner returns the Echo that a child's owner reference names.
+func echoOfChild(_ context.Context, child client.Object) []reconcile.Request {
+	owner := metav1.GetControllerOfNoCopy(child)
+	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {
+		return nil
+	}
+	return RequestsFor(child.GetNamespace(), owner.Name)
+}
+
+// echoOfPod returns the Echo that a pod belongs to according to the pod's labels. The cache holds only pods with the operator's labels.
+func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
+	if objects.CheckOf(pod) != "" { // not a pod of the Deployment
+		return nil
+	}
+	return RequestsFor(pod.GetNamespace(), objects.EchoOf(pod))
+}
+
+// echoOfOwner returns the Echo whose companion a pod requests.
+func echoOfOwner(_ context.Context, pod client.Object) []reconcile.Request {
+	return RequestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
+}
+
+// echoesOnNode returns the Echoes that have pods on a node.
+func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) []reconcile.Request {
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{ByNode: node.GetName()}); err != nil { // the process is stopping
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if !objects.IsCompanion(&list.Items[i]) {
+			requests = append(requests, echoOfPod(ctx, &list.Items[i])...)
+		}
+	}
+	return requests
+}
+
+// echoesBehind returns the Echoes that reference a Gateway.
+func (r *EchoReconciler) echoesBehind(ctx context.Context, gateway client.Object) []reconcile.Request {
+	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return objects.AttachesTo(echo, gateway) })
+}
+
+// requestsForAll returns requests for the Echoes that meet a condition.
+func (r *EchoReconciler) requestsForAll(ctx context.Context, which func(*v1.Echo) bool) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, echo := range r.Echoes(ctx, which) {
+		requests = append(requests, RequestsFor(echo.Namespace, echo.Name)...)
+	}
+	return requests
 }

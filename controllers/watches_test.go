@@ -3,12 +3,19 @@ package controllers
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 func TestOwnerChanged(t *testing.T) {
@@ -64,4 +71,146 @@ func TestRequestForOwner(t *testing.T) {
 	want := []reconcile.Request{{Namespace: "ns", Name: "web-0"}}
 	g.Expect(podOfCompanion(context.Background(), CompanionPod(t))).To(BeComparableTo(want))
 	g.Expect(podOfCompanion(context.Background(), OwnerPod())).To(BeNil())
+}
+
+func TestPodChanged(t *testing.T) {
+	pod := func(phase corev1.PodPhase, address string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, PodIP: address}}
+	}
+	Updates{
+		"an address":   {pod(corev1.PodRunning, ""), pod(corev1.PodRunning, "10.0.0.1"), false},
+		"failed":       {pod(corev1.PodRunning, ""), pod(corev1.PodFailed, ""), true},
+		"another kind": {&corev1.Service{}, &corev1.Service{}, true},
+	}.Check(t, podChanged())
+}
+
+func TestNodeChanged(t *testing.T) {
+	node := func(unschedulable bool, ready corev1.ConditionStatus, message string) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: unschedulable}, Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, Message: message, LastHeartbeatTime: metav1.Now()}}}}
+	}
+	Updates{
+		"a heartbeat":     {node(false, "True", ""), node(false, "True", ""), false},
+		"another message": {node(false, "Unknown", "a"), node(false, "Unknown", "b"), false},
+		"lost":            {node(false, "True", ""), node(false, "Unknown", ""), true},
+		"back":            {node(false, "Unknown", ""), node(false, "True", ""), true},
+		"cordoned":        {node(false, "True", ""), node(true, "True", ""), true},
+	}.Check(t, nodeChanged())
+}
+
+func TestEchoOfPod(t *testing.T) {
+	g := NewWithT(t)
+	pod := &corev1.Pod{Namespace: "ns", Name: "x-1",
+		Labels: map[string]string{"app.kubernetes.io/instance": "x"}}
+	want := []reconcile.Request{{Namespace: "ns", Name: "x"}}
+	g.Expect(echoOfPod(context.Background(), pod)).To(BeComparableTo(want))
+	pod.Labels = nil
+	g.Expect(echoOfPod(context.Background(), pod)).To(BeEmpty())
+}
+
+func TestEchoEvents(t *testing.T) {
+	type change = func(*v1.Echo)
+	updated := func(c change) func(*echoEvents, workQueue) {
+		return func(h *echoEvents, q workQueue) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: StoredEcho(), ObjectNew: StoredEcho(c)}, q)
+		}
+	}
+	created := func(initial bool) func(*echoEvents, workQueue) {
+		return func(h *echoEvents, q workQueue) {
+			h.Create(t.Context(), event.CreateEvent{Object: StoredEcho(), IsInInitialList: initial}, q)
+		}
+	}
+	for name, c := range map[string]struct {
+		happens func(*echoEvents, workQueue)
+		changes int
+	}{
+		"created":            {created(false), 1},
+		"there at the start": {created(true), 0},
+		"spec changed":       {updated(func(e *v1.Echo) { e.Generation++ }), 1},
+		"metadata changed":   {updated(func(e *v1.Echo) { e.Labels = map[string]string{"a": "b"} }), 0},
+		"being deleted":      {updated(func(e *v1.Echo) { e.Generation++; e.DeletionTimestamp = new(metav1.Now()) }), 0},
+	} {
+		changes, q := 0, priorityqueue.New[reconcile.Request]("")
+		c.happens(&echoEvents{changed: func(client.Object) { changes++ }}, q)
+		NewWithT(t).Expect(changes).To(Equal(c.changes), name)
+		NewWithT(t).Expect(q.Len()).To(Equal(1), name)
+		q.ShutDown()
+	}
+}
+
+func TestAffectsOnlyCounts(t *testing.T) {
+	deployment := func(generation int64, updated int32) *appsv1.Deployment {
+		return &appsv1.Deployment{Generation: generation, Spec: appsv1.DeploymentSpec{Replicas: new(int32(2))},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: generation, Replicas: 2, UpdatedReplicas: updated, AvailableReplicas: 2}}
+	}
+	pod := func(phase corev1.PodPhase) *corev1.Pod { return &corev1.Pod{Status: corev1.PodStatus{Phase: phase}} }
+	service := OwnedService(StoredEcho())
+	for name, c := range map[string]struct {
+		before, after client.Object
+		want          bool
+	}{
+		"a step of a rollout":             {deployment(2, 0), deployment(2, 1), true},
+		"the end of a rollout":            {deployment(2, 1), deployment(2, 2), false},
+		"a pod of the Deployment is lost": {deployment(2, 2), deployment(2, 1), false},
+		"an edit of the Deployment":       {deployment(2, 1), deployment(3, 1), false},
+		"the Deployment is gone":          {deployment(2, 2), nil, false},
+		"a new Deployment":                {nil, deployment(1, 0), false},
+		"another child changed":           {service, service, false},
+		"another child is gone":           {service, nil, false},
+		"a new pod":                       {nil, pod(corev1.PodPending), true},
+		"a new pod that failed":           {nil, pod(corev1.PodFailed), false},
+		"a pod runs":                      {pod(corev1.PodPending), pod(corev1.PodRunning), true},
+		"a pod fails":                     {pod(corev1.PodRunning), pod(corev1.PodFailed), false},
+		"a pod that failed changes":       {pod(corev1.PodFailed), pod(corev1.PodFailed), true},
+		"a pod is gone":                   {pod(corev1.PodRunning), nil, true},
+	} {
+		NewWithT(t).Expect(affectsOnlyCounts(c.before, c.after)).To(Equal(c.want), name)
+	}
+}
+
+func TestGathered_delaysOnlyCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		q := priorityqueue.New[reconcile.Request]("")
+		defer q.ShutDown()
+		h := gathered(echoOfPod)
+		h.Create(t.Context(), event.CreateEvent{Object: EchoPod()}, q)
+		synctest.Wait()
+		g.Expect(q.Len()).To(BeZero())
+		<-time.NewTimer(gatherPeriod).C
+		synctest.Wait()
+		g.Expect(q.Len()).To(Equal(1))
+		failed := EchoPod()
+		failed.Name, failed.Labels["app.kubernetes.io/instance"], failed.Status.Phase = "y-1", "y", corev1.PodFailed
+		h.Update(t.Context(), event.UpdateEvent{ObjectOld: failed, ObjectNew: failed}, q) // no news
+		h.Create(t.Context(), event.CreateEvent{Object: failed}, q)
+		synctest.Wait()
+		g.Expect(q.Len()).To(Equal(2))
+	})
+}
+
+func TestNodeOfPod(t *testing.T) {
+	if got := NodeOfPod(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}}); len(got) != 1 || got[0] != "n" {
+		t.Errorf("got %v", got)
+	}
+	NewWithT(t).Expect(NodeOfPod(&corev1.Pod{})).To(BeNil())
+}
+
+func TestEchoChanged(t *testing.T) {
+	Updates{
+		"its status": {StoredEcho(), StoredEcho(func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady }), false},
+		"a label":    {StoredEcho(), StoredEcho(func(e *v1.Echo) { e.Labels = map[string]string{"a": "b"} }), false},
+		"its spec":   {StoredEcho(), StoredEcho(func(e *v1.Echo) { e.Generation++ }), true},
+		"finalizers": {StoredEcho(), StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }),
+			true},
+	}.Check(t, EchoChanged())
+}
+
+func TestSinceStart_ignoresExistingObjects(t *testing.T) {
+	selected := SinceStart()
+	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "it is selected")
+	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) ||
+		!selected.Delete(event.DeleteEvent{}) {
+		t.Error("an event after the start is dropped")
+	}
 }

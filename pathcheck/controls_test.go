@@ -12,9 +12,8 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
-	"github.com/echo-operator/echo-operator/pathcheck/verdict"
-
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // TestRun_replacedRefusal checks that an Echo that rejects a control is not mistaken for an Echo that allows the control, even if the path

@@ -15,7 +15,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
-
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )

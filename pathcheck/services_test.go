@@ -1,23 +1,30 @@
 package pathcheck
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -260,4 +267,213 @@ func TestRun_settingsOfTheEcho(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changes returns a proxy that changes requests.
+func changes(change func(*httputil.ProxyRequest)) func(string) http.Handler {
+	return func(address string) http.Handler { return proxyTo(address, change) }
+}
+
+// changesResponses returns a proxy that changes responses.
+func changesResponses(change func(*http.Response) error) func(string) http.Handler {
+	return func(address string) http.Handler {
+		proxy := proxyTo(address, nothing)
+		proxy.ModifyResponse = change
+		return proxy
+	}
+}
+
+// before returns a proxy that first calls a handler, and forwards the request unless the handler has responded.
+func before(handle func(http.ResponseWriter, *http.Request) bool) func(string) http.Handler {
+	return func(address string) http.Handler {
+		proxy := proxyTo(address, nothing)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !handle(w, r) {
+				proxy.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+func refuseIf(status int, wrong func(*http.Request) bool) func(string) http.Handler {
+	return before(func(w http.ResponseWriter, r *http.Request) bool {
+		if wrong(r) {
+			w.WriteHeader(status)
+		}
+		return wrong(r)
+	})
+}
+
+// held holds back each response until the response is complete.
+type held struct{ http.Handler }
+
+func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	recorder := httptest.NewRecorder()
+	h.Handler.ServeHTTP(recorder, r)
+	maps.Copy(w.Header(), recorder.Header())
+	w.WriteHeader(recorder.Code)
+	_, _ = w.Write(recorder.Body.Bytes())
+}
+
+// withoutHints drops interim responses.
+type withoutHints struct{ http.Handler }
+
+func (h withoutHints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.Handler.ServeHTTP(finalOnly{w}, r)
+}
+
+type finalOnly struct{ http.ResponseWriter }
+
+func (f finalOnly) WriteHeader(status int) {
+	if status >= 200 {
+		f.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (f finalOnly) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+// rangesServed returns a proxy that serves ranges from complete responses.
+func rangesServed(address string) http.Handler {
+	proxy := proxyTo(address, func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") })
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.Request.Context().Value(http.ServerContextKey) != nil && strings.HasSuffix(r.Request.URL.Path, "/range") {
+			r.StatusCode = http.StatusPartialContent
+		}
+		return nil
+	}
+	return proxy
+}
+
+func compress(r *http.Response) error {
+	if !strings.Contains(r.Request.Header.Get("Accept-Encoding"), "gzip") || r.StatusCode != http.StatusOK {
+		return nil
+	}
+	return alwaysCompress(r)
+}
+
+// alwaysCompress compresses a response even if the request does not allow this.
+func alwaysCompress(r *http.Response) error {
+	var b bytes.Buffer
+	writer := gzip.NewWriter(&b)
+	if _, err := io.Copy(writer, r.Body); err != nil {
+		return err
+	}
+	if err := writer.Close(); err != nil {
+		return err
+	}
+	r.Header.Set("Content-Encoding", "gzip")
+	r.Header.Set("Content-Length", strconv.Itoa(b.Len()))
+	r.Body, r.ContentLength = io.NopCloser(&b), int64(b.Len())
+	return nil
+}
+
+// newCache returns a proxy that caches the responses for some paths.
+func newCache(address string) http.Handler {
+	return cacheOf(address, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/cache/") })
+}
+
+// cacheOf returns a proxy that caches the responses to certain requests, keyed by URI.
+func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
+	proxy, stored, mutex := proxyTo(address, nothing), map[string]*httptest.ResponseRecorder{}, sync.Mutex{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !stores(r) {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		first := stored[r.RequestURI]
+		if first == nil {
+			first = httptest.NewRecorder()
+			proxy.ServeHTTP(first, r)
+			stored[r.RequestURI] = first
+		}
+		maps.Copy(w.Header(), first.Header())
+		w.WriteHeader(first.Code)
+		_, _ = w.Write(first.Body.Bytes())
+	})
+}
+
+// TestRun_rsaKeyExchange checks that pathcheck can reach a server that supports only RSA key exchange.
+func TestRun_rsaKeyExchange(t *testing.T) {
+	address, _ := startEcho(t)
+	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
+	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject of the test
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	report := check(t, Options{URL: server.URL, Groups: []string{"tls"}})
+	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
+}
+
+// TestRun_directRequestsHaveTheSource checks that direct requests, which bypass the proxies, also come from the source address.
+func TestRun_directRequestsHaveTheSource(t *testing.T) {
+	address, _ := startEcho(t)
+	proxy, sources := proxyTo(address, nothing), sync.Map{}
+	direct := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		sources.Store(host, true)
+		proxy.ServeHTTP(w, r)
+	}))
+	report := check(t, Options{URL: serve(t, proxy), Direct: direct, Groups: []string{"latency"}})
+	if report.fact("latency.direct.p50") == nil {
+		t.Errorf("the report is %+v", report)
+	}
+	sources.Range(func(source, _ any) bool {
+		if source != client127 {
+			t.Errorf("a request came from %s", source)
+		}
+		return true
+	})
+}
+
+// TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
+// request to the URL lasts until the deadline.
+func TestRun_silence(t *testing.T) {
+	silent, open := echotest.Silent(t), serve(t, http.NotFoundHandler())
+	report := check(t, Options{URL: silent + "/shop", Service: open, Deadline: 300 * time.Millisecond})
+	v, err := verdict.Decode(string(report.Verdict()))
+	if want := strings.TrimPrefix(silent, "http://"); err != nil || v.Silent != verdict.SilentURL || v.Address != want {
+		t.Errorf("%v: the verdict is %+v", err, v)
+	}
+	report = check(t, Options{URL: open, Service: silent})
+	if v, err := verdict.Decode(string(report.Verdict())); err != nil || v.Problem == "" || v.Silent != "" || v.Address != "" {
+		t.Errorf("%v: the verdict on another server is %+v", err, v)
+	}
+}
+
+// TestRun_retriesByOtherPods sends requests through a path that retries a failed GET once, on another pod.
+func TestRun_retriesByOtherPods(t *testing.T) {
+	for _, c := range []struct {
+		pods   int
+		hidden string
+		want   string
+	}{
+		{1, "ECHO_IDENTITY=true", "1"}, {2, "ECHO_IDENTITY=true", "1"}, {6, "ECHO_IDENTITY=true", "1"},
+		{8, "ECHO_IDENTITY=true", "not reported"}, {2, "ECHO_IDENTITY=false", "not reported"}, {2, "ECHO_RESPONSE_BODY=hello", "not reported"},
+	} {
+		t.Run(fmt.Sprintf("%d pods, %s", c.pods, c.hidden), func(t *testing.T) {
+			t.Parallel()
+			report := check(t, Options{URL: serve(t, retryingElsewhere(t, c.pods, c.hidden)), Groups: []string{"retries"}})
+			expectFacts(t, report, map[string]string{"retries.get": c.want})
+		})
+	}
+}
+
+// retryingElsewhere returns a path that uses several pods in turn, and retries a failed GET once on the next pod.
+func retryingElsewhere(t *testing.T, pods int, environ ...string) http.Handler {
+	t.Helper()
+	var proxies []http.Handler
+	for i := range pods {
+		address, _ := startEcho(t, append([]string{fmt.Sprintf("POD_NAME=web-%d", i)}, environ...)...)
+		proxies = append(proxies, proxyTo(address, nothing))
+	}
+	var number atomic.Int64
+	next := func() http.Handler { return proxies[int(number.Add(1))%pods] }
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, "status=503") && r.Method == http.MethodGet {
+			next().ServeHTTP(httptest.NewRecorder(), r)
+		}
+		next().ServeHTTP(w, r)
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/internal/process"
-
 	"github.com/echo-operator/echo-operator/pathcheck"
 )
 

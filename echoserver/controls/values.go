@@ -3,10 +3,14 @@ package controls
 import (
 	"errors"
 	"fmt"
+	"mime"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 const (
@@ -108,3 +112,123 @@ func ParseBoolean(text string) (bool, error) {
 	}
 	return false, fmt.Errorf("%q is neither true nor false", text)
 }
+
+// tokenCharacters are the characters that a header name can contain in addition to letters and digits (RFC 9110, 5.6.2).
+const tokenCharacters = "!#$%&'*+-.^_`|~"
+
+// parseHeader parses "Name: value" and rejects headers that a request must not set.
+func parseHeader(text string, policy Policy) (Header, error) {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return Header{}, fmt.Errorf("%.100q is not a header such as X-Color: blue", text)
+	}
+	h := Header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
+	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)} {
+		if err != nil {
+			return Header{}, err
+		}
+	}
+	if h.Name == "Content-Type" {
+		return h, checkMediaType(h.Value)
+	}
+	return h, nil
+}
+
+// splitHeaders splits lists of headers that are separated by commas (RFC 9110, 5.3). A comma that is not followed by a header name is part
+// of the value. Lists that are too large are not split, because addHeaders rejects them.
+func splitHeaders(lists []string) []string {
+	text := strings.Join(lists, ",")
+	if len(text) > maxSetBytes {
+		return lists
+	}
+	var headers []string
+	begin, read := 0, 0
+	for {
+		length := strings.IndexByte(text[read:], ':')
+		if length < 0 {
+			break
+		}
+		colon := read + length
+		comma := strings.LastIndexByte(text[read:colon], ',')
+		if comma >= 0 && httpguts.ValidHeaderFieldName(strings.TrimSpace(text[read+comma+1:colon])) {
+			headers = append(headers, text[begin:read+comma])
+			begin = read + comma + 1
+		}
+		read = colon + 1
+	}
+	if lists == nil {
+		return nil
+	}
+	return append(headers, text[begin:])
+}
+
+// isEmptyList reports whether a list has only empty elements, which are ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's
+// client sends an empty list with each request that asks for no response headers.
+func isEmptyList(values []string) bool {
+	return strings.Trim(strings.Join(values, ","), ", \t") == ""
+}
+
+func checkSyntax(h Header) error {
+	if !httpguts.ValidHeaderFieldName(h.Name) {
+		return fmt.Errorf("%.100q is not a header name: a name consists of letters, digits, and %s", h.Name, tokenCharacters)
+	}
+	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return fmt.Errorf("the value of %.100s contains a control character", h.Name)
+	}
+	return nil
+}
+
+// checkFraming rejects headers that belong to the connection rather than to the response (RFC 9110, 7.6.1).
+func checkFraming(name string) error {
+	switch http.CanonicalHeaderKey(name) {
+	case "Connection", "Content-Length", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te",
+		"Trailer", "Transfer-Encoding", "Upgrade":
+		return fmt.Errorf("%s cannot be set: it belongs to the connection", name)
+	}
+	return nil
+}
+
+// checkTrust rejects headers that let the author of a link change what a browser stores or allows. The name must be in canonical form.
+func checkTrust(name string) error {
+	switch name {
+	case "Alt-Svc", "Clear-Site-Data", "Content-Security-Policy", "Content-Security-Policy-Report-Only", "Nel", "Report-To",
+		"Reporting-Endpoints", "Service-Worker-Allowed", "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Timing-Allow-Origin",
+		"X-Content-Type-Options", "X-Echo-Applied":
+		return fmt.Errorf("%.100s cannot be set by a request", name)
+	}
+	if strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-") {
+		return fmt.Errorf("%.100s cannot be set by a request", name)
+	}
+	return nil
+}
+
+// checkMediaType rejects types that a browser may execute.
+func checkMediaType(text string) error {
+	allowed := []string{"application/json", "application/problem+json", "application/octet-stream", "text/csv", "text/plain"}
+	mediaType, parameters, err := mime.ParseMediaType(text)
+	delete(parameters, "charset")
+	if err != nil || len(parameters) > 0 || !slices.Contains(allowed, mediaType) {
+		return fmt.Errorf("the Content-Type %.100q is not one of %s", text, strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+// SetHeaders sets the headers that the controls specify. They replace the server's headers of the same name, except that they extend Vary,
+// because the response still depends on the headers that the server lists there. Vary is one line, because nginx before 1.23 obeys only the
+// last line.
+func (c *Controls) SetHeaders(target http.Header) {
+	for _, each := range c.Headers {
+		if !isVary(each) {
+			target.Del(each.Name)
+		}
+	}
+	for _, each := range c.Headers {
+		if isVary(each) {
+			target.Set(each.Name, target.Get(each.Name)+","+each.Value)
+		} else {
+			target.Add(each.Name, each.Value)
+		}
+	}
+}
+
+func isVary(h Header) bool { return strings.EqualFold(h.Name, "Vary") }

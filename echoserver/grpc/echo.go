@@ -5,13 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // maxStreamCount is the maximum number of responses that a request can specify.
@@ -118,4 +123,126 @@ func (s *echoService) BidiStream(ctx context.Context, stream *connect.BidiStream
 			return err
 		}
 	}
+}
+
+// ControlStatus is the name of the control that sets a call's status.
+const ControlStatus = "grpc-status"
+
+// callControls contains the controls that apply to calls to the echo services. All other controls apply only to HTTP.
+type callControls struct {
+	code  statusCode // 0 means no change
+	delay time.Duration
+}
+
+// with returns a call's controls, with g as the defaults.
+func (g callControls) with(metadata http.Header) (callControls, error) {
+	for name, set := range map[string]func(string) error{
+		"X-Echo-Grpc-Status": controls.Into(&g.code, parseCode),
+		"X-Echo-Delay":       controls.Into(&g.delay, controls.ParseDelay),
+	} {
+		values := metadata[name]
+		if len(values) == 0 {
+			continue
+		}
+		err := set(values[0])
+		if len(values) > 1 {
+			err = errors.New("specified more than once")
+		}
+		if err != nil {
+			return g, invalidArgument("%s: %w", strings.ToLower(name), err)
+		}
+	}
+	return g, nil
+}
+
+// applied returns the value of X-Echo-Applied, which is empty if no control is set.
+func (g callControls) applied() string {
+	var parts []string
+	if g.code != codeOK {
+		parts = append(parts, ControlStatus+"="+strconv.Itoa(int(g.code)))
+	}
+	if g.delay > 0 {
+		parts = append(parts, "delay="+g.delay.Round(time.Millisecond).String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count adds a call's controls to the metrics.
+func (g callControls) count(m Metrics) {
+	if g.code != codeOK {
+		m.Applied(ControlStatus)
+	}
+	if g.delay > 0 {
+		m.Applied("delay")
+	}
+}
+
+// control applies a call's controls before Connect reads the first message. It returns an error if they end the call.
+func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+	c := callOf(ctx)
+	c.err = h.applyControls(ctx, c)
+	return ctx, c.err
+}
+
+func (h *Handler) applyControls(ctx context.Context, c *call) error {
+	desired := callControls{delay: h.Delay}
+	if h.Controls {
+		var err error
+		if desired, err = desired.with(c.request.Header); err != nil {
+			return err
+		}
+	}
+	if applied := desired.applied(); applied != "" {
+		c.Header().Set("X-Echo-Applied", applied)
+		desired.count(h.Metrics)
+	}
+	if err := h.delayCall(ctx, c, desired.delay); err != nil {
+		return err
+	}
+	if desired.code != codeOK {
+		return connect.NewError(connect.Code(desired.code), errors.New("requested by x-echo-grpc-status"))
+	}
+	return nil
+}
+
+func (h *Handler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
+	err := h.Delays.Await(ctx, c.Exchange, delay)
+	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exchange.ErrTooManyDelays):
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	case errors.Is(err, exchange.ErrOverBudget):
+		return c.outOfMemory()
+	}
+	return callError(err)
+}
+
+func parseCode(text string) (statusCode, error) {
+	code, err := controls.ParseWhole(text, 0, len(codeNames())-1)
+	return statusCode(code), err
+}
+
+// statusCode is a gRPC status code.
+type statusCode connect.Code
+
+const (
+	// codeOK is the code for success, for which Connect defines no constant.
+	codeOK      statusCode = 0
+	codeUnknown            = statusCode(connect.CodeUnknown)
+)
+
+// codeNames returns the names of all codes, starting with code 0.
+func codeNames() []string {
+	return []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL",
+		"UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
+}
+
+// String implements fmt.Stringer.
+func (c statusCode) String() string { return codeNames()[c] }
+
+func invalidArgument(format string, arguments ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, arguments...))
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
-
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 

@@ -14,7 +14,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
-
 	"github.com/echo-operator/echo-operator/echoserver/websocket"
 )
 

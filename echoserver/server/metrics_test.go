@@ -10,14 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"github.com/echo-operator/echo-operator/echoserver/transport"
-
-	"github.com/echo-operator/echo-operator/tests/support/echotest"
-
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // families returns the metrics as Prometheus reads them.

@@ -18,7 +18,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
-
 	"github.com/echo-operator/echo-operator/internal/process"
 )
 

@@ -1,16 +1,22 @@
 package mustgather
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/echo-operator/echo-operator/internal/kubectlecho"
 )
@@ -90,4 +96,88 @@ func fetch(ctx context.Context, url, token string) ([]byte, error) {
 		return nil, errors.New(response.Status)
 	}
 	return io.ReadAll(response.Body)
+}
+
+const (
+	// operatorLines and echoLines limit how many lines are read from the end of a log.
+	operatorLines, echoLines int64 = 20_000, 200
+	mostLogBytes             int64 = 16 << 20
+	// mostLogs is the maximum number of Echo pods from which logs are read.
+	mostLogs = 100
+)
+
+// readLogs reads the logs of the operator and of its echo servers. Logs of other images are not read, because their content is unknown.
+func (g *gatherer) readLogs(ctx context.Context) {
+	for _, pod := range ofOperator(g.found[pods]) {
+		g.readLog(ctx, pod, operatorLines)
+	}
+	servers := g.echoServers()
+	read := min(len(servers), mostLogs)
+	for _, pod := range servers[:read] {
+		g.readLog(ctx, pod, echoLines)
+	}
+	g.say("  of %d of %d pods with the operator's echo server", read, len(servers))
+}
+
+// echoServers returns the pods that run the operator's echo server, starting with the pods that have problems.
+func (g *gatherer) echoServers() []object {
+	ownImage := map[string]bool{}
+	for _, echo := range g.found[echoes] {
+		ownImage[echo.GetNamespace()+"/"+echo.GetName()] = textOf(echo, "spec", "image") == ""
+	}
+	servers := slices.DeleteFunc(slices.Clone(g.found[pods]), func(pod object) bool {
+		return !ownImage[pod.GetNamespace()+"/"+pod.GetLabels()["app.kubernetes.io/instance"]]
+	})
+	problems := func(pod object) (count int32) {
+		status := statusOf(pod)
+		for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
+			count += c.RestartCount
+		}
+		isReady := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
+		if !slices.ContainsFunc(status.Conditions, isReady) {
+			count++
+		}
+		return count
+	}
+	slices.SortStableFunc(servers, func(a, b object) int { return cmp.Compare(problems(b), problems(a)) })
+	return servers
+}
+
+// statusOf returns the status of a pod.
+func statusOf(pod object) (status corev1.PodStatus) {
+	fields, _, _ := unstructured.NestedMap(pod.Object, "status")
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) // an unreadable field is as if it were missing
+	return status
+}
+
+// readLog reads the current and the previous logs of a pod's containers.
+func (g *gatherer) readLog(ctx context.Context, pod object, lines int64) {
+	status := statusOf(pod)
+	for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
+		if c.State.Running != nil || c.State.Terminated != nil {
+			g.readContainerLog(ctx, pod, c.Name, lines, "current")
+		}
+		if c.RestartCount > 0 {
+			g.readContainerLog(ctx, pod, c.Name, lines, "previous")
+		}
+	}
+}
+
+func (g *gatherer) readContainerLog(ctx context.Context, pod object, container string, lines int64, which string) {
+	text, err := g.client.CoreV1().Pods(pod.GetNamespace()).GetLogs(pod.GetName(), &corev1.PodLogOptions{
+		Container: container, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
+	}).DoRaw(ctx)
+	if apierrors.IsNotFound(err) { // the pod no longer exists
+		return
+	}
+	if err != nil {
+		g.miss("the "+which+" log of "+where(pods, pod.GetNamespace(), pod.GetName()), err)
+		return
+	}
+	g.write(filepath.Join(podFolder(pod), container, container, "logs", which+".log"), g.redactor.text(string(text)))
+}
+
+// podFolder returns the directory that contains a pod's logs. The logs in it have the same paths as in the output of `oc adm inspect`.
+func podFolder(pod object) string {
+	return filepath.Join("namespaces", pod.GetNamespace(), "pods", pod.GetName())
 }

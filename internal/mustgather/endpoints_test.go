@@ -1,9 +1,12 @@
 package mustgather
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -92,4 +95,93 @@ func TestToken_requestedForMetricsAccount(t *testing.T) {
 	if token, err := g.token(t.Context()); token != "" || err == nil {
 		t.Errorf("the token is %q: %v", token, err)
 	}
+}
+
+// TestReadLogs reads two Echoes from separate pages of a list: one runs the operator's echo server, and the other runs another image.
+func TestReadLogs(t *testing.T) {
+	echo := `{"metadata": {"namespace": "team", "name": %q}, "spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
+	pod := `{"metadata": {"namespace": "team", "name": "%[1]s-x", "labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
+		{"name": "echo", "restartCount": %[2]d, "state": {"running": {}}}, {"name": "waiting", "state": {"waiting": {}}}]}}`
+	list := func(w http.ResponseWriter, next string, items ...string) {
+		_, _ = fmt.Fprintf(w, `{"kind": "List", "apiVersion": "v1", "metadata": {"continue": %q}, "items": [%s]}`, next, strings.Join(items, ","))
+	}
+	output, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		switch path := r.URL.Path; {
+		case path == "/version":
+			version136(w)
+		case path == "/apis/example.com/v1/echoes" && query.Get("continue") == "":
+			list(w, "more", strings.Replace(fmt.Sprintf(echo, "own", ""), "{", `{"apiVersion": "example.com/v1", "kind": "Echo", `, 1))
+		case path == "/apis/example.com/v1/echoes":
+			list(w, "", strings.Replace(fmt.Sprintf(echo, "other", "quay.io/other"), "{", `{"apiVersion": "example.com/v1", "kind": "Echo", `, 1))
+		case path == "/api/v1/pods" && query.Get("labelSelector") == childrenSelector:
+			items := []string{fmt.Sprintf(pod, "own", 1), fmt.Sprintf(pod, "other", 1), fmt.Sprintf(pod, "unknown", 0)}
+			for i := range items {
+				items[i] = strings.Replace(items[i], "{", `{"apiVersion": "v1", "kind": "Pod", `, 1)
+			}
+			list(w, "", items...)
+		case path == "/api/v1/namespaces/team/pods/own-x/log" && query.Get("container") == "echo" && query.Get("tailLines") == "200":
+			_, _ = fmt.Fprintf(w, "previous=%s: canary-4711", query.Get("previous"))
+		case strings.HasSuffix(path, "/log"):
+			t.Errorf("%s was requested", r.URL)
+		default:
+			list(w, "")
+		}
+	})
+	if err != nil {
+		t.Fatal(err, output)
+	}
+	for file, want := range map[string]string{"current.log": "previous=: <redacted>", "previous.log": "previous=true: <redacted>"} {
+		if got := content(t, folder, filepath.Join("namespaces/team/pods/own-x/echo/echo/logs", file)); got != want {
+			t.Errorf("%s has %q", file, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "namespaces/team/pods/other-x")); err == nil {
+		t.Error("the log of another image was read")
+	}
+	if !strings.Contains(output, "  2 Echoes\n") || !strings.Contains(output, "of 1 of 1 pods with the operator's echo server") {
+		t.Error("the output is", output)
+	}
+}
+
+// fixture returns a gatherer that has found an Echo and an operator in a cluster.
+func fixture(t *testing.T) *gatherer {
+	t.Helper()
+	g := &gatherer{folder: t.TempDir(), version: "dev", out: io.Discard, redactor: rules(t), found: map[string][]object{},
+		missed: []missed{{"leases", "forbidden by RBAC"}}}
+	for kind, manifest := range map[string]string{
+		echoes: `{kind: Echo, metadata: {namespace: team, name: good}, status: {phase: Ready}}`,
+		pods: `{kind: Pod, metadata: {namespace: home, name: manager-x, labels: {app.kubernetes.io/name: echo-operator}}, status: ` +
+			`{phase: Running}}`,
+		leases: `{kind: Lease, metadata: {namespace: home, name: echo-operator.example.com}, spec: {holderIdentity: manager-x_1}}`,
+	} {
+		g.keep(kind)(parsed(t, manifest))
+	}
+	return g
+}
+
+func TestFinish_writesEveryFile(t *testing.T) {
+	g := fixture(t)
+	if err := g.finish(); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"version": "echo-operator/must-gather\ndev\n", "not-read.txt": "leases: forbidden by RBAC\n",
+		"namespaces/team/example.com/echoes.yaml":         "name: good",
+		"namespaces/home/core/pods.yaml":                  "name: manager-x",
+		"namespaces/home/coordination.k8s.io/leases.yaml": "holderIdentity: manager-x_1",
+	} {
+		if text := content(t, g.folder, file); !strings.Contains(text, want) {
+			t.Errorf("%s contains %s", file, text)
+		}
+	}
+}
+
+func TestFinish_reportsWriteErrors(t *testing.T) {
+	g := fixture(t)
+	g.write("namespaces", "a file in place of a directory")
+	if err := g.finish(); err == nil || !strings.Contains(err.Error(), "namespaces") {
+		t.Error("the error is", err)
+	}
+	content(t, g.folder, "not-read.txt")
 }

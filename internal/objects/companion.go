@@ -1,9 +1,16 @@
 package objects
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -122,4 +129,122 @@ func hasLabels(pod *corev1.Pod, desired map[string]string) bool {
 		}
 	}
 	return true
+}
+
+const (
+	// maxPodName is the maximum length of a pod name that is also a valid host name.
+	maxPodName = 63
+	// safeToEvict lets the cluster autoscaler remove a node even if a companion runs on it.
+	safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+)
+
+// companionName returns the name of a pod's companion. A pod cannot have two companions, because only one name is possible. The name
+// depends on the pod's UID, because pods of a StatefulSet reuse their names.
+func companionName(owner string, uid types.UID) string {
+	digest := sha256.Sum256([]byte(uid))
+	suffix := "-echo-" + hex.EncodeToString(digest[:5])
+	owner = owner[:min(len(owner), maxPodName-len(suffix))]
+	return strings.TrimRight(owner, "-.") + suffix
+}
+
+// IsCompanion reports whether a pod was created as a companion. It checks that the pod's name matches its owner because, unlike labels, the
+// name cannot change.
+func IsCompanion(pod client.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "Pod" && pod.GetName() == companionName(owner.Name, owner.UID)
+}
+
+// CompanionOwner returns the name of the pod that a companion belongs to, or an empty string if the pod is not a companion.
+func CompanionOwner(pod client.Object) string {
+	if !IsCompanion(pod) {
+		return ""
+	}
+	return metav1.GetControllerOfNoCopy(pod).Name
+}
+
+// Companion returns the companion of a pod.
+func Companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
+	c := Child{
+		Kind:      "Pod",
+		Key:       client.ObjectKey{Namespace: owner.Namespace, Name: companionName(owner.Name, owner.UID)},
+		NewObject: func() client.Object { return &corev1.Pod{} },
+	}
+	configuration := corev1ac.Pod(c.Key.Name, c.Key.Namespace).
+		WithAnnotations(echo.Spec.PodAnnotations).
+		WithAnnotations(map[string]string{safeToEvict: "true"}).
+		WithSpec(companionSpec(owner, echo, config))
+	var err error
+	if c.Desired, err = WithMetadata(configuration, echo, CompanionLabels(echo),
+		CompanionOwnerReference(owner)); err != nil {
+		return c, err
+	}
+	return c, AddDigest(c.Desired)
+}
+
+// companionSpec returns the spec of a companion that runs on its owner's node. The companion has no priority class, so that it never
+// preempts its owner.
+func companionSpec(owner *corev1.Pod, echo *v1.Echo, config Config) *corev1ac.PodSpecApplyConfiguration {
+	return podSpec(echo, Container(echo, config)).
+		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
+		WithAffinity(onNode(owner.Spec.NodeName)).
+		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
+}
+
+// onNode returns the affinity that makes the scheduler place a pod on the given node if the pod fits. Setting the pod's node name instead
+// would bypass the scheduler.
+func onNode(name string) *corev1ac.AffinityApplyConfiguration {
+	return corev1ac.Affinity().WithNodeAffinity(corev1ac.NodeAffinity().
+		WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().
+			WithNodeSelectorTerms(corev1ac.NodeSelectorTerm().
+				WithMatchFields(corev1ac.NodeSelectorRequirement().
+					WithKey(metav1.ObjectNameField).
+					WithOperator(corev1.NodeSelectorOpIn).
+					WithValues(name)))))
+}
+
+// IsEchoPod reports whether a pod with an Echo's labels was created by that Echo's Deployment.
+func IsEchoPod(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "ReplicaSet"
+}
+
+// OwnersRead returns the parts of a pod's owner references that the operator reads. It keeps complete references for companions, but only
+// the kind for other pods, which are more numerous.
+func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || IsCompanion(pod) {
+		return pod.OwnerReferences
+	}
+	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
+}
+
+// SplitPods splits the pods that have an Echo's InstanceLabels into the Deployment's pods and the companions. A result without pods is an
+// empty slice, not nil.
+func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
+	own, companions = []corev1.Pod{}, []corev1.Pod{}
+	for i := range all {
+		switch pod := &all[i]; {
+		case hasPodLabels(pod) && IsEchoPod(pod):
+			own = append(own, *pod)
+		case hasCompanionLabels(pod) && IsCompanion(pod):
+			companions = append(companions, *pod)
+		}
+	}
+	return own, companions
+}
+
+// hasPodLabels reports whether a pod has the labels of an Echo's Deployment pods, without checking the InstanceLabels.
+func hasPodLabels(pod *corev1.Pod) bool {
+	return pod.Labels[LabelName] == NameValue && pod.Labels[LabelComponent] == ComponentValue
+}
+
+// hasCompanionLabels reports whether a pod has the labels of companions, without checking the InstanceLabels.
+func hasCompanionLabels(pod *corev1.Pod) bool {
+	return pod.Labels[LabelName] == CompanionNameValue &&
+		pod.Labels[LabelComponent] == CompanionComponentValue
+}
+
+// HasEnded reports whether all containers of a pod have terminated and will not be restarted.
+func HasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

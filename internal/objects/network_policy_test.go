@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 

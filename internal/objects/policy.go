@@ -1,8 +1,17 @@
+// Package policy determines which specs the operator rejects: specs with conflicting fields, and specs that exceed an administrator's
+// limits for replicas, checks, and privileges.
 package objects
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
@@ -64,4 +73,148 @@ func isBelow(url, base string) bool {
 	}
 	base = strings.TrimSuffix(base, "/")
 	return url == base || strings.HasPrefix(url, base+"/") && !strings.Contains(url+"/", "/../") && !strings.ContainsAny(url[len(base):], `%\`)
+}
+
+// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules are not in the schema, so that
+// they can change together with defaults outside the schema.
+func ValidateFields(echo *v1.Echo) error {
+	if err := cmp.Or(portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)); err != nil {
+		return err
+	}
+	return nil // untyped, because a nil pointer in an interface is not nil
+}
+
+// portClash returns an error if the containers cannot listen on the HTTPS port.
+func portClash(echo *v1.Echo) *InvalidSpecError {
+	if !HasTLS(&echo.Spec) {
+		return nil
+	}
+	switch port := HTTPSPort(echo.Spec.TLS); port {
+	case echo.Spec.Port:
+		return &InvalidSpecError{Message: fmt.Sprintf("The field spec.tls.port %s, the same port as spec.port", isOrDefaults(echo.Spec.TLS.Port, port)),
+			Advice: "Set one of them to another port, because the containers listen on both."}
+	case MetricsPort(echo):
+		return &InvalidSpecError{
+			Message: fmt.Sprintf("The field spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(echo.Spec.TLS.Port, port)),
+			Advice:  "Set spec.tls.port to another port: metrics use port 9090, or 9091 if spec.port is 9090."}
+	}
+	return nil
+}
+
+// servicePortClash returns an error if the Service cannot expose the HTTPS port.
+func servicePortClash(echo *v1.Echo) *InvalidSpecError {
+	if !HasTLS(&echo.Spec) || HTTPSServicePort(echo.Spec.TLS) != echo.Spec.Service.Port {
+		return nil
+	}
+	return &InvalidSpecError{
+		Message: fmt.Sprintf("The field spec.tls.servicePort %s, the same port as spec.service.port",
+			isOrDefaults(echo.Spec.TLS.ServicePort, echo.Spec.Service.Port)),
+		Advice: "Set one of them to another port, because the Service has both."}
+}
+
+// isOrDefaults returns text that states which port a field holds, and whether the port is the default.
+func isOrDefaults(field, port int32) string {
+	if field == 0 {
+		return fmt.Sprintf("is %d by default", port)
+	}
+	return fmt.Sprintf("is %d", port)
+}
+
+// missingTLS returns an error if Gateways must connect over HTTPS, but the echo servers have no certificate.
+func missingTLS(echo *v1.Echo) *InvalidSpecError {
+	if !HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || HasTLS(&echo.Spec) {
+		return nil
+	}
+	return &InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate for the echo servers",
+		Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
+}
+
+// hostnameClash returns an error that names the overlapping host names of the HTTPRoute and the GRPCRoute, or nil if none overlap.
+func hostnameClash(echo *v1.Echo) *InvalidSpecError {
+	if !HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
+		return nil
+	}
+	for _, grpc := range echo.Spec.Gateway.GRPC.Hostnames {
+		for _, http := range echo.Spec.Gateway.Hostnames {
+			if covers(http, grpc) || covers(grpc, http) {
+				return &InvalidSpecError{
+					Message: fmt.Sprintf("The host name %s in spec.gateway.grpc.hostnames overlaps %s in spec.gateway.hostnames", grpc, http),
+					Advice:  "Change one of them: a listener accepts a host name from only one kind of route."}
+			}
+		}
+	}
+	return nil
+}
+
+// covers reports whether a pattern, such as *.example.com, matches every name that another host name matches.
+func covers(pattern, name string) bool {
+	domain, wildcard := strings.CutPrefix(pattern, "*.")
+	return pattern == name || wildcard && strings.HasSuffix(name, "."+domain)
+}
+
+// PodSecurity is the Pod Security Standard that pods must meet. The zero value allows all pods.
+type PodSecurity struct {
+	level     api.Level
+	evaluator policy.Evaluator // nil if all pods are allowed
+}
+
+// NewPodSecurity returns the latest version of a Pod Security Standard: privileged, baseline, or restricted.
+func NewPodSecurity(standard string) (PodSecurity, error) {
+	level, err := api.ParseLevel(standard)
+	if err != nil {
+		return PodSecurity{}, fmt.Errorf("%q is not privileged, baseline, or restricted", standard)
+	}
+	if level == api.LevelPrivileged {
+		return PodSecurity{level: level}, nil
+	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	return PodSecurity{level: level, evaluator: evaluator}, err
+}
+
+// String returns the name of the standard.
+func (s PodSecurity) String() string {
+	if s.evaluator == nil {
+		return string(api.LevelPrivileged)
+	}
+	return string(s.level)
+}
+
+// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message that Pod Security
+// admission would return.
+func (s PodSecurity) Validate(c Child) error {
+	if s.evaluator == nil {
+		return nil
+	}
+	template, found, err := podTemplate(c)
+	if !found || err != nil {
+		return err
+	}
+	pod := corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &pod); err != nil {
+		return fmt.Errorf("reading the pods of %s %s: %w", c.Kind, c.Key, err)
+	}
+	latest := api.LevelVersion{Level: s.level, Version: api.LatestVersion()}
+	result := policy.AggregateCheckResults(s.evaluator.EvaluatePod(latest, &pod.ObjectMeta, &pod.Spec))
+	if result.Allowed {
+		return nil
+	}
+	return &InvalidSpecError{
+		Message: fmt.Sprintf("The pods violate the operator's Pod Security Standard, %s", s.level), Quote: result.ForbiddenDetail(),
+		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax the operator's POD_SECURITY."}
+}
+
+// podTemplate returns a child's pod template, or the child itself if it is a pod, and reports whether either exists.
+func podTemplate(c Child) (map[string]any, bool, error) {
+	path := []string{"spec", "template"}
+	switch {
+	case c.Desired == nil:
+		return nil, false, nil
+	case c.Kind == "Pod":
+		return c.Desired.Object, true, nil
+	case c.Kind == "CronJob":
+		path = []string{"spec", "jobTemplate", "spec", "template"}
+	}
+	template, found, err := unstructured.NestedFieldNoCopy(c.Desired.Object, path...)
+	object, isMap := template.(map[string]any)
+	return object, found && isMap, err
 }

@@ -4,9 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -20,5 +24,176 @@ func TestPolicy_rejectsTooManyReplicas(t *testing.T) {
 			!strings.Contains(err.Error(), "MAX_REPLICAS")) {
 			t.Errorf("the error does not say what to change: %v", err)
 		}
+	}
+}
+
+func TestValidateFields(t *testing.T) {
+	tls := func(port, https, service, servicePort int32) v1.EchoSpec {
+		return v1.EchoSpec{Port: port, Service: v1.EchoService{Port: service},
+			TLS: &v1.EchoTLS{SecretName: "s", Port: https, ServicePort: servicePort}}
+	}
+	hosts := func(http, grpc string) v1.EchoSpec {
+		return v1.EchoSpec{Gateway: &v1.EchoGateway{Enabled: true, Hostnames: []string{"x.example.org", http},
+			GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{"y.example.org", grpc}}}}
+	}
+	backend := func(enabled bool, tls *v1.EchoTLS) v1.EchoSpec {
+		return v1.EchoSpec{TLS: tls, Gateway: &v1.EchoGateway{Enabled: enabled, BackendTLS: &v1.EchoGatewayBackendTLS{}}}
+	}
+	withoutSecret, disabled := tls(8443, 8443, 443, 443), hosts("a.example.com", "a.example.com")
+	withoutSecret.TLS.SecretName, disabled.Gateway.Enabled = "", false
+	for name, c := range map[string]struct {
+		spec v1.EchoSpec
+		want string // a part of the expected message
+	}{
+		"no TLS, no gateway":                         {v1.EchoSpec{Port: 8080}, ""},
+		"HTTPS on the default ports":                 {tls(8080, 0, 80, 0), ""},
+		"HTTPS on other ports":                       {tls(8443, 8080, 443, 80), ""},
+		"HTTPS on the port for HTTP":                 {tls(8080, 8080, 80, 0), "spec.tls.port is 8080, the same port as spec.port. Set"},
+		"HTTP on the default port for HTTPS":         {tls(8443, 0, 80, 0), "spec.tls.port is 8443 by default, the same port as spec.port. Set"},
+		"HTTPS on the port for metrics":              {tls(8080, 9090, 80, 0), "spec.tls.port is 9090, which is the metrics port of the echo server"},
+		"HTTPS on the port to which metrics move":    {tls(9090, 9091, 80, 0), "spec.tls.port is 9091, which is the metrics port of the echo server"},
+		"HTTPS on the port that the metrics do not":  {tls(8080, 9091, 80, 0), ""},
+		"one port of the Service":                    {tls(8080, 0, 8443, 8443), "spec.tls.servicePort is 8443, the same port as spec.service.port. Set"},
+		"one port of the Service, the default":       {tls(8080, 0, 443, 0), "spec.tls.servicePort is 443 by default, the same port as spec.service.port"},
+		"the same ports without a Secret":            {withoutSecret, ""},
+		"HTTPS from Gateways":                        {backend(true, &v1.EchoTLS{SecretName: "s"}), ""},
+		"HTTPS from Gateways without TLS":            {backend(true, nil), "Set spec.tls.secretName, or remove spec.gateway.backendTLS."},
+		"HTTPS from Gateways without a Secret":       {backend(true, &v1.EchoTLS{}), "spec.gateway.backendTLS requires a certificate"},
+		"HTTPS from a gateway that is off":           {backend(false, nil), ""},
+		"other host names":                           {hosts("a.example.com", "b.example.com"), ""},
+		"the same host name":                         {hosts("a.example.com", "a.example.com"), "a.example.com in spec.gateway.grpc.hostnames overlaps a"},
+		"a wildcard over gRPC":                       {hosts("*.example.com", "a.b.example.com"), "overlaps *.example.com in spec.gateway.hostnames. Change"},
+		"a wildcard of gRPC":                         {hosts("a.example.com", "*.example.com"), "*.example.com in spec.gateway.grpc.hostnames overlaps"},
+		"a wildcard over a wildcard":                 {hosts("*.example.com", "*.a.example.com"), "*.a.example.com in spec.gateway.grpc.hostnames"},
+		"a wildcard over another domain":             {hosts("*.example.com", "a.badexample.com"), ""},
+		"a wildcard and its domain":                  {hosts("*.example.com", "example.com"), ""},
+		"overlapping names of a gateway that is off": {disabled, ""},
+	} {
+		err := ValidateFields(&v1.Echo{Spec: c.spec})
+		if c.want == "" && err == nil {
+			continue
+		}
+		if c.want == "" || !errors.As(err, new(*InvalidSpecError)) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestPolicy_refusesFieldsThatExcludeEachOther(t *testing.T) {
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port, e.Spec.TLS = 8080, &v1.EchoTLS{SecretName: "s", Port: 8080} })
+	if err := (Policy{MaxReplicas: 20}).Check(echo); !errors.As(err, new(*InvalidSpecError)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// standard returns the Pod Security Standard with the given name.
+func standard(t *testing.T, name string) PodSecurity {
+	t.Helper()
+	g := NewWithT(t)
+	security, err := NewPodSecurity(name)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(security.String()).To(Equal(name))
+	return security
+}
+
+// podSecurityCases returns changes to an Echo and, for each change, the strictest standard that the changed pods meet.
+func podSecurityCases() map[string]struct {
+	change func(*v1.EchoSpec)
+	meets  string
+	says   string
+} {
+	container := func(change func(*corev1.SecurityContext)) func(*v1.EchoSpec) {
+		return func(s *v1.EchoSpec) {
+			s.SecurityContext = &corev1.SecurityContext{}
+			change(s.SecurityContext)
+		}
+	}
+	return map[string]struct {
+		change func(*v1.EchoSpec)
+		meets  string
+		says   string
+	}{
+		"the default":       {func(*v1.EchoSpec) {}, "restricted", ""},
+		"a port below 1024": {func(s *v1.EchoSpec) { s.Port = 80 }, "restricted", ""},
+		"another image":     {func(s *v1.EchoSpec) { s.Image = "nginx:1" }, "restricted", ""},
+		"an empty security context": {container(func(*corev1.SecurityContext) {}), "baseline",
+			`container "echo" must set securityContext.allowPrivilegeEscalation=false`},
+		"root": {container(func(c *corev1.SecurityContext) { c.RunAsUser = new(int64(0)) }), "baseline", "runAsUser=0"},
+		"privileged": {container(func(c *corev1.SecurityContext) { c.Privileged = new(true) }), "privileged",
+			`privileged (container "echo" must not set securityContext.privileged=true)`},
+		"a capability of the kernel": {container(func(c *corev1.SecurityContext) {
+			c.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
+		}), "privileged", "SYS_ADMIN"},
+		"an unsafe sysctl": {func(s *v1.EchoSpec) {
+			s.PodSecurityContext = &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}}
+		}, "privileged", "kernel.msgmax"},
+		"no AppArmor by an annotation": {func(s *v1.EchoSpec) {
+			s.PodAnnotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/echo": "unconfined"}
+		}, "privileged", "apparmor"},
+	}
+}
+
+func TestPodSecurity_rejectsViolations(t *testing.T) {
+	rank := map[string]int{"privileged": 0, "baseline": 1, "restricted": 2}
+	for name, c := range podSecurityCases() {
+		echo := support.EchoOfCompanions(func(e *v1.Echo) { c.change(&e.Spec) })
+		all, err := Desired(echo, testConfig)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		for level := range rank {
+			policy := Policy{MaxReplicas: 20, PodSecurity: standard(t, level)}
+			err := policy.Check(echo, all...)
+			if allowed := rank[level] <= rank[c.meets]; allowed != (err == nil) {
+				t.Errorf("%s, %s: %v", name, level, err)
+			}
+			if err != nil && (!errors.As(err, new(*InvalidSpecError)) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), "Standard, "+level) || !strings.Contains(err.Error(), "POD_SECURITY")) {
+				t.Errorf("%s, %s: the error does not say what to change: %v", name, level, err)
+			}
+			plan, planErr := (&CompanionState{Owner: support.PodWithCompanionLabel(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig,
+				policy, time.Unix(1000, 0))
+			if planErr != nil || (plan.Apply == nil) != (err != nil) {
+				t.Errorf("%s, %s: the companion is %+v, %v", name, level, plan.Apply, planErr)
+			}
+		}
+	}
+}
+
+// TestPodSecurity_podsOfCronJobs checks that a Pod Security Standard is also enforced for a check's pods.
+func TestPodSecurity_podsOfCronJobs(t *testing.T) {
+	g, restricted := NewWithT(t), standard(t, "restricted")
+	echo := checked()
+	child, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(restricted.Validate(child)).To(Succeed())
+	template := []string{"spec", "jobTemplate", "spec", "template", "spec", "hostNetwork"}
+	g.Expect(unstructured.SetNestedField(child.Desired.Object, true, template...)).To(Succeed())
+	g.Expect(restricted.Validate(child)).To(MatchError(ContainSubstring("hostNetwork=true")))
+	child.Desired = nil
+	g.Expect(restricted.Validate(child)).To(Succeed())
+}
+
+func TestPodSecurity_zeroAllowsAllPods(t *testing.T) {
+	g := NewWithT(t)
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.SecurityContext = &corev1.SecurityContext{Privileged: new(true)} })
+	all, err := Desired(echo, testConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect((Policy{MaxReplicas: 20}).Check(echo, all...)).To(Succeed())
+	g.Expect((PodSecurity{}).String()).To(Equal("privileged"))
+}
+
+func TestNewPodSecurity_rejectsUnknownStandard(t *testing.T) {
+	for _, name := range []string{"", "Baseline", "strict"} {
+		_, err := NewPodSecurity(name)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not privileged, baseline, or restricted")), "%q", name)
+	}
+}
+
+// TestOf_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo sets
+// can violate it.
+func TestDesired_podsMeetBaseline(t *testing.T) {
+	g, policy := support.NewGenerator(), Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}
+	for range 25 {
+		echo := g.Echo()
+		NewWithT(t).Expect(policy.Check(echo, generatedChildren(t, echo)...)).To(Succeed(), "%+v", echo.Spec)
 	}
 }

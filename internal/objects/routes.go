@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayv1ac "sigs.k8s.io/gateway-api/applyconfiguration/apis/v1"
@@ -57,4 +59,69 @@ func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
 		return HTTPSServicePort(echo.Spec.TLS)
 	}
 	return echo.Spec.Service.Port
+}
+
+// HTTPRoute returns the HTTPRoute from an Echo's Gateways to its Service, or nil if the HTTPRoute is disabled.
+func HTTPRoute(echo *v1.Echo, _ Config) any {
+	if !HasGateway(echo) {
+		return nil
+	}
+	desired := echo.Spec.Gateway
+	rule := gatewayv1ac.HTTPRouteRule().
+		WithMatches(gatewayv1ac.HTTPRouteMatch().WithPath(gatewayv1ac.HTTPPathMatch().
+			WithType(gatewayv1.PathMatchPathPrefix).
+			WithValue(cmp.Or(desired.Path, "/")))).
+		WithBackendRefs(gatewayv1ac.HTTPBackendRef().
+			WithGroup("").
+			WithKind("Service").
+			WithName(gatewayv1.ObjectName(echo.Name)).
+			WithPort(routedPort(echo)).
+			WithWeight(1))
+	return gatewayv1ac.HTTPRoute(echo.Name, echo.Namespace).
+		WithAnnotations(desired.Annotations).
+		WithSpec(gatewayv1ac.HTTPRouteSpec().
+			WithParentRefs(parents(echo)...).
+			WithHostnames(hostnamesOf(desired.Hostnames)...).
+			WithRules(rule))
+}
+
+// GRPCRoute returns the GRPCRoute from an Echo's Gateways to its Service, or nil if the GRPCRoute is disabled.
+func GRPCRoute(echo *v1.Echo, _ Config) any {
+	if !HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
+		return nil
+	}
+	desired := echo.Spec.Gateway
+	rule := gatewayv1ac.GRPCRouteRule().WithBackendRefs(gatewayv1ac.GRPCBackendRef().
+		WithGroup("").
+		WithKind("Service").
+		WithName(gatewayv1.ObjectName(echo.Name)).
+		WithPort(routedPort(echo)).
+		WithWeight(1))
+	return gatewayv1ac.GRPCRoute(echo.Name, echo.Namespace).
+		WithAnnotations(desired.Annotations).
+		WithSpec(gatewayv1ac.GRPCRouteSpec().
+			WithParentRefs(parents(echo)...).
+			WithHostnames(hostnamesOf(desired.GRPC.Hostnames)...).
+			WithRules(rule))
+}
+
+// BackendTLSPolicy returns the BackendTLSPolicy that makes an Echo's Gateways connect to the Echo over HTTPS, or nil if they use HTTP.
+func BackendTLSPolicy(echo *v1.Echo, _ Config) any {
+	if !HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil {
+		return nil
+	}
+	desired := echo.Spec.Gateway.BackendTLS
+	return gatewayv1ac.BackendTLSPolicy(echo.Name, echo.Namespace).
+		WithSpec(gatewayv1ac.BackendTLSPolicySpec().
+			WithTargetRefs(gatewayv1ac.LocalPolicyTargetReferenceWithSectionName().
+				WithGroup("").
+				WithKind("Service").
+				WithName(gatewayv1.ObjectName(echo.Name)).
+				WithSectionName(HTTPSPortName)).
+			WithValidation(gatewayv1ac.BackendTLSPolicyValidation().
+				WithHostname(gatewayv1.PreciseHostname(desired.Hostname)).
+				WithCACertificateRefs(gatewayv1ac.LocalObjectReference().
+					WithGroup("").
+					WithKind("ConfigMap").
+					WithName(gatewayv1.ObjectName(desired.CAConfigMap)))))
 }

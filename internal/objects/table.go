@@ -1,3 +1,4 @@
+// Package desired builds the objects that an Echo requires. Table lists the kinds of these objects.
 package objects
 
 import (

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -221,5 +220,33 @@ func TestDesired_isDeterministic(t *testing.T) {
 			NewWithT(t).Expect(again.Desired).To(BeComparableTo(all[i].Desired), "a %s differs from the one before", again.Kind)
 		}
 		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
+	}
+}
+
+func TestError_includesAdvice(t *testing.T) {
+	for want, err := range map[string]error{
+		"replicas: too many":             &InvalidSpecError{Message: "replicas: too many"},
+		"The pods are wrong: no. Change": &InvalidSpecError{Message: "The pods are wrong", Quote: "no", Advice: "Change"},
+		"The Service x already exists, was not created for this Echo, and is not changed. Delete it.": &NameConflictError{
+			Kind: "Service", Name: "x", For: "Echo", Advice: "Delete it."},
+		"The Pod web-0-echo-1 already exists, was not created for this pod, and is not changed. Rename it.": &NameConflictError{
+			Kind: "Pod", Name: "web-0-echo-1", For: "pod", Advice: "Rename it."},
+	} {
+		NewWithT(t).Expect(err.Error()).To(Equal(want))
+	}
+}
+
+func TestFirstParty(t *testing.T) {
+	const own = "registry.example.com:5000/mirror/echo-server@sha256:0123"
+	for image, want := range map[string]bool{
+		own: true,
+		"registry.example.com:5000/mirror/echo-server":             true,
+		"registry.example.com:5000/mirror/echo-server:v2":          true,
+		"registry.example.com:5000/mirror/echo-server:v2@sha256:9": true,
+		"registry.example.com/mirror/echo-server":                  false,
+		"registry.example.com:5000/mirror/echo-server-fork:v2":     false,
+		"nginx": false,
+	} {
+		NewWithT(t).Expect((Images{EchoServer: own}).FirstParty(image)).To(Equal(want), "firstParty(%s)", image)
 	}
 }

@@ -16,9 +16,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
-
 	"github.com/echo-operator/echo-operator/internal/objects"
-
 	"github.com/echo-operator/echo-operator/internal/openshift"
 	"github.com/echo-operator/echo-operator/internal/telemetry"
 )

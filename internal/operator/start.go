@@ -4,19 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/trace"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/process"
+	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
 
 // missingRights holds, by namespace, the rights that the operator needs to watch the namespace but does not have.
@@ -120,4 +132,113 @@ func (m missingRights) among(namespaces []string) ([]string, error) {
 		return nil, fmt.Errorf("no namespace of WATCH_NAMESPACE can be watched: %s", m.in(namespaces[0]))
 	}
 	return watched, nil
+}
+
+// startCheckTimeout is the timeout of each request that the startup checks send.
+const startCheckTimeout = 10 * time.Second
+
+// FindCluster returns the configuration of the operator's cluster, after the API server has confirmed that it serves the given API. The
+// error explains how to fix the problem.
+func FindCluster(ctx context.Context, version string, api schema.GroupVersion) (*rest.Config, error) {
+	cluster, err := config.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file (%w)", err)
+	}
+	// The default user agent is the name of the executable, which the API server would record as the field manager.
+	cluster.UserAgent = fmt.Sprintf("echo-operator/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
+	return cluster, checkCluster(ctx, cluster, api)
+}
+
+func checkCluster(ctx context.Context, cluster *rest.Config, api schema.GroupVersion) error {
+	quick := rest.CopyConfig(cluster)
+	quick.Timeout = startCheckTimeout
+	client, err := discovery.NewDiscoveryClientForConfig(quick)
+	if err != nil {
+		return fmt.Errorf("the cluster configuration cannot be used: %w", err)
+	}
+	resources, err := client.ServerResourcesForGroupVersionWithContext(ctx, api.String())
+	switch {
+	case err == nil && (api != v1.GroupVersion || len(resources.APIResources) > 0):
+		return nil
+	case (err == nil || apierrors.IsNotFound(err)) && api == v1.GroupVersion:
+		return fmt.Errorf("the API server at %s does not serve the kind Echo: install its CustomResourceDefinition first, with 'make install' "+
+			"or 'manager crd | kubectl apply --server-side -f -'", cluster.Host)
+	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
+		return fmt.Errorf("the API server at %s rejects these credentials: check KUBECONFIG or the service account (%w)", cluster.Host, err)
+	case errors.Is(err, context.Canceled):
+		return nil
+	default:
+		return fmt.Errorf("the API server at %s does not respond: check that the cluster is running and that KUBECONFIG points to it (%w)",
+			cluster.Host, err)
+	}
+}
+
+// checkNamespaces returns the rights that are missing in the namespaces to watch, and an error if none of the namespaces can be watched.
+func checkNamespaces(ctx context.Context, cluster *rest.Config, namespaces []string) (missingRights, error) {
+	ask, err := newAskRights(cluster)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := ask(ctx, namespaces)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return missingRights{}, nil
+	case err != nil:
+		return nil, fmt.Errorf("the API server at %s does not report what the operator may do: %w", cluster.Host, err)
+	}
+	_, err = missing.among(namespaces)
+	return missing, err
+}
+
+// Run runs the operator until ctx is done, and then returns nil. Complete must have been called on the options.
+func Run(ctx context.Context, options Options) error {
+	process.SetMemoryLimit(os.DirFS("/sys/fs/cgroup"))
+	go process.ReturnMemoryAtRest(ctx)
+	log := zap.New(zap.UseFlagOptions(&options.Log))
+	ctrl.SetLogger(log)
+	cluster, err := FindCluster(ctx, options.Version, v1.GroupVersion)
+	if err != nil {
+		return err
+	}
+	if options.missing, err = checkNamespaces(ctx, cluster, options.Namespaces); err != nil {
+		return err
+	}
+	for namespace := range options.missing {
+		log.Info("A namespace is not watched.", "namespace", namespace, "cause", options.missing.in(namespace))
+	}
+	operator, err := New(ctx, cluster, options)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log.Info("starting", "version", options.Version, "namespaces", options.Namespaces, "maxReplicas", options.Policy.MaxReplicas,
+		"podSecurity", options.Policy.PodSecurity.String(), "echoServerImage", options.Images.EchoServer)
+	return operator.Start(ctx)
+}
+
+// trace creates spans for reconciles and for their requests to a cluster if traces are enabled.
+func (o *Operator) trace(cluster *rest.Config, options Options) (err error) {
+	if options.Traces {
+		cluster.Wrap(traceRequests)
+		o.traces, err = telemetry.NewTracer(options.Version, ctrl.Log.WithName("traces"))
+	}
+	return err
+}
+
+// traceRequests creates spans for the requests of reconciles. Watches and lease requests do not belong to a reconcile.
+func traceRequests(next http.RoundTripper) http.RoundTripper {
+	return otelhttp.NewTransport(next, otelhttp.WithFilter(func(r *http.Request) bool { return trace.SpanFromContext(r.Context()).IsRecording() }))
+}
+
+func (o *Operator) sendLastSpans() {
+	if o.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastSpansTimeout)
+	defer cancel()
+	if err := o.traces.Shutdown(ctx); err != nil {
+		ctrl.Log.Error(err, "The last spans were not sent.")
+	}
 }

@@ -3,6 +3,8 @@ package operator
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -159,4 +162,193 @@ func TestStart_returnsErrorOfManager(t *testing.T) {
 		g.Expect(operator.Start(t.Context())).To(MatchError(ContainSubstring("the lease is kept")))
 		g.Expect(s.asked).To(HaveExactElements("b"))
 	})
+}
+
+func route() schema.GroupVersionKind { return schema.FromAPIVersionAndKind("example.com/v1", "Route") }
+func gate() schema.GroupVersionKind  { return schema.FromAPIVersionAndKind("example.com/v1", "Gate") }
+
+// begin is the start of a period.
+func begin() time.Time { return time.Time{}.Add(time.Hour) }
+
+func required(kinds ...schema.GroupVersionKind) func(context.Context) func(optionalKind) bool {
+	return func(context.Context) func(optionalKind) bool {
+		return func(k optionalKind) bool { return slices.Contains(kinds, k.GroupVersionKind) }
+	}
+}
+
+// TestLook gives a process one response about Route per minute. A letter is the first letter of the access in the response, except that s
+// stands for Usable. "!" stands for a failed query, and "d" for Usable after the loss of earlier responses.
+func TestLook(t *testing.T) {
+	const old = time.Hour
+	for name, c := range map[string]struct {
+		start     access
+		responses string
+		age       time.Duration // of the process at the first response
+		ends      int           // the minute in which the process exits, or -1 if it never exits
+		changes   string
+	}{
+		"nothing changes":                     {NotServed, "nnnnnn", old, -1, ""},
+		"a kind appears":                      {NotServed, "nsssss", old, 2, "Route.example.com: not served at startup, usable now"},
+		"a kind vanishes":                     {Usable, "snnnnn", old, 2, "Route.example.com: usable at startup, not served now"},
+		"a right is granted":                  {Forbidden, "fsssss", old, 2, "Route.example.com: forbidden at startup, usable now"},
+		"a right is lost":                     {Usable, "sfffff", old, 2, "Route.example.com: usable at startup, forbidden now"},
+		"a kind appears without the right":    {NotServed, "nfffff", old, 2, "Route.example.com: not served at startup, forbidden now"},
+		"an unknown kind becomes known":       {Unknown, "nnnnnn", old, 1, "Route.example.com: unknown at startup, not served now"},
+		"once is not enough":                  {NotServed, "snsnsn", old, -1, ""},
+		"a failed response in between":        {NotServed, "s!s!s!", old, -1, ""},
+		"a loss of memory in between":         {NotServed, "dddddd", old, -1, ""},
+		"another change in between":           {NotServed, "sfsfsf", old, -1, ""},
+		"failures alone":                      {NotServed, "!!!!!!", old, -1, ""},
+		"a kind appears after a failure":      {NotServed, "s!ssss", old, 3, "Route.example.com: not served at startup, usable now"},
+		"a kind appears soon after the start": {NotServed, "ssssssss", 4 * time.Minute, 6, "Route.example.com: not served at startup, usable now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			w := &Watch{Period: time.Minute, Began: begin().Add(-c.age), Start: Offer{route(): {access: c.start}},
+				Kinds: []optionalKind{{GroupVersionKind: route()}}, Required: required(route())}
+			ends, changes := -1, ""
+			for minute, letter := range c.responses {
+				if letter == 'd' {
+					w.Drop()
+				}
+				w.Ask = func(context.Context, []optionalKind) (Offer, error) {
+					if letter == '!' {
+						return nil, errors.New("no response")
+					}
+					return Offer{route(): {access: map[rune]access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable, 'd': Usable}[letter]}}, nil
+				}
+				if changes = w.Look(t.Context(), begin().Add(time.Duration(minute)*time.Minute)); changes != "" {
+					ends = minute
+					break
+				}
+			}
+			g.Expect(ends).To(Equal(c.ends))
+			g.Expect(changes).To(Equal(c.changes))
+		})
+	}
+}
+
+func TestLook_describesEachChange(t *testing.T) {
+	w := &Watch{Period: time.Minute, Start: Offer{route(): {access: Usable}, gate(): {access: Forbidden}}, Required: required()}
+	w.Ask = func(context.Context, []optionalKind) (Offer, error) {
+		return Offer{route(): {access: NotServed}, gate(): {access: Usable}}, nil
+	}
+	w.Look(t.Context(), begin())
+	NewWithT(t).Expect(w.Look(t.Context(), begin())).To(
+		Equal("Gate.example.com: forbidden at startup, usable now; Route.example.com: usable at startup, not served now"))
+}
+
+func TestLook_queriesRequiredAndMissedKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		required []schema.GroupVersionKind
+		missed   bool
+		answer   access
+		want     []int // how many kinds the watch asks about in each minute
+	}{
+		"nothing is required":                      {answer: Usable, want: []int{0, 0, 0}},
+		"one kind is required":                     {required: []schema.GroupVersionKind{route()}, answer: Usable, want: []int{1, 1, 1}},
+		"a used kind was missed":                   {missed: true, answer: Usable, want: []int{1, 0, 0}},
+		"a used kind was missed and is not served": {missed: true, answer: NotServed, want: []int{1, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []int
+			w := &Watch{Period: time.Minute, Began: begin(), Start: Offer{route(): {access: Usable}, gate(): {access: NotServed}},
+				Kinds: []optionalKind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}, Required: required(c.required...)}
+			w.Ask = func(_ context.Context, kinds []optionalKind) (Offer, error) {
+				asked = append(asked, len(kinds))
+				if len(kinds) == 0 {
+					return Offer{}, nil
+				}
+				return Offer{route(): {access: c.answer}}, nil
+			}
+			if c.missed {
+				w.Miss()
+			}
+			for range c.want {
+				w.Look(t.Context(), begin())
+			}
+			NewWithT(t).Expect(asked).To(HaveExactElements(c.want))
+		})
+	}
+}
+
+// replica is a series of processes. Each process starts a moment after the previous one exits.
+type replica struct {
+	*Watch
+	next  time.Time
+	ended []time.Time
+}
+
+// start starts a process that finds an offer.
+func (r *replica) start(at time.Time, elected <-chan struct{}, found access) {
+	r.Watch = &Watch{Period: time.Minute, Began: at, Start: Offer{route(): {access: found}}, Required: required(), Elected: elected}
+	r.next = r.Next(at)
+}
+
+// TestWatch_neverEndsReplicasTogether makes an API appear and disappear at random for two replicas that started at random times. Either
+// replica can be the leader.
+func TestWatch_neverEndsReplicasTogether(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	elected := make(chan struct{})
+	close(elected)
+	for range 300 {
+		leader, other := &replica{}, &replica{}
+		replicas := []*replica{leader, other}
+		leader.start(begin().Add(time.Duration(random.IntN(3600))*time.Second), elected, NotServed)
+		other.start(begin().Add(time.Duration(random.IntN(3600))*time.Second), nil, NotServed)
+		offer, change := NotServed, begin()
+		for range 600 {
+			r := slices.MinFunc(replicas, func(a, b *replica) int { return a.next.Compare(b.next) })
+			for ; change.Before(r.next); change = change.Add(time.Duration(random.IntN(2400)) * time.Second) {
+				offer = []access{NotServed, Usable, Forbidden}[random.IntN(3)]
+			}
+			r.Ask = func(context.Context, []optionalKind) (Offer, error) { return Offer{route(): {access: offer}}, nil }
+			if r.Look(t.Context(), r.next) == "" {
+				r.next = r.Next(r.next)
+				continue
+			}
+			r.ended = append(r.ended, r.next)
+			r.start(r.next.Add(3*time.Second), nil, offer)
+			if r == leader { // the other replica takes over
+				leader, other = other, leader
+				leader.Elected = elected
+			}
+		}
+		expectApart(t, replicas)
+	}
+}
+
+// expectApart checks that replicas exited at least half a period apart, and that each replica ran for at least ten periods.
+func expectApart(t *testing.T, replicas []*replica) {
+	t.Helper()
+	if len(replicas[0].ended) == 0 || len(replicas[1].ended) == 0 {
+		t.Fatal("a replica never ended")
+	}
+	for _, one := range replicas[0].ended {
+		for _, other := range replicas[1].ended {
+			if apart := one.Sub(other).Abs(); apart < 30*time.Second {
+				t.Errorf("replicas ended %s apart", apart)
+			}
+		}
+	}
+	for _, r := range replicas {
+		for i := 1; i < len(r.ended); i++ {
+			if lived := r.ended[i].Sub(r.ended[i-1]); lived < 10*time.Minute {
+				t.Errorf("a replica ended after %s", lived)
+			}
+		}
+	}
+}
+
+// TestNext_neverAsksTwiceAtOnce checks that a timer that fires a little too early does not cause two queries in the same period.
+func TestNext_neverAsksTwiceAtOnce(t *testing.T) {
+	elected := make(chan struct{})
+	close(elected)
+	for _, leads := range []<-chan struct{}{nil, elected} {
+		w := &Watch{Period: time.Minute, Elected: leads}
+		at := w.Next(begin())
+		for _, fired := range []time.Duration{-time.Millisecond, 0, time.Millisecond} {
+			NewWithT(t).Expect(w.Next(at.Add(fired))).To(Equal(at.Add(time.Minute)))
+		}
+	}
 }

@@ -16,7 +16,6 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/config/samples"
 	"github.com/echo-operator/echo-operator/internal/objects"
-
 	"github.com/echo-operator/echo-operator/tests/support/consoleform"
 	"github.com/echo-operator/echo-operator/tests/support/specs"
 )

@@ -23,12 +23,12 @@ func edits(root string) map[string]edit {
 	kinds := objects.Table()
 	groups, _ := pathcheck.GroupNames()
 	return map[string]edit{
-		"internal/kinds/zz_generated.kinds.go":          func(string) (string, error) { return tableOf(kinds), nil },
-		"controllers/zz_generated.rights.go":            func(string) (string, error) { return rightsOn(kinds), nil },
-		"api/v1/echo_types.go":                          func(file string) (string, error) { return withResources(file, kinds) },
-		"internal/status/zz_generated.groups.go": func(string) (string, error) { return knownGroups(groups), nil },
-		"config/manifests/list_item_descriptors.yaml":   func(file string) (string, error) { return withChoices(file, groups) },
-		"docs/reference/pathcheck.md":                   func(file string) (string, error) { return withFacts(file, pathcheck.FactTable()) },
+		"internal/kinds/zz_generated.kinds.go":        func(string) (string, error) { return tableOf(kinds), nil },
+		"controllers/zz_generated.rights.go":          func(string) (string, error) { return rightsOn(kinds), nil },
+		"api/v1/echo_types.go":                        func(file string) (string, error) { return withResources(file, kinds) },
+		"internal/status/zz_generated.groups.go":      func(string) (string, error) { return knownGroups(groups), nil },
+		"config/manifests/list_item_descriptors.yaml": func(file string) (string, error) { return withChoices(file, groups) },
+		"docs/reference/pathcheck.md":                 func(file string) (string, error) { return withFacts(file, pathcheck.FactTable()) },
 		"docs/reference/metrics.md": func(file string) (string, error) {
 			dashboard, err := os.ReadFile(filepath.Join(root, "config/grafana/echo-operator.json"))
 			if err != nil {

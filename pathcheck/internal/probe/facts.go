@@ -1,6 +1,8 @@
 package probe
 
-import "slices"
+import (
+	"slices"
+)
 
 // Definition is the meaning of a fact in reports and in docs/reference/pathcheck.md.
 type Definition struct{ Name, Meaning string }

@@ -1,3 +1,4 @@
+// Package run holds the code that groups share: knowledge about the Echo, outcomes of requests, and reasons why a run ends.
 package probe
 
 import (
@@ -5,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/echo-operator/echo-operator/pathcheck/verdict"
-
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // Group is a part of a run that examines related facts.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
-
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 

@@ -2,12 +2,18 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // Known holds the properties of the Echo that the first requests have revealed.
@@ -103,4 +109,118 @@ func (k *Known) whyNotControlled(a *wire.Response, err error) string {
 		return "a proxy removes controls from the query"
 	}
 	return "requests cannot control the Echo's responses (spec.server.controls: None)"
+}
+
+// serverFailure is the error text for SERVFAIL, which package net does not export.
+const serverFailure = "server misbehaving"
+
+// SilenceOf returns the part of the path that was silent when a request to a URL failed. If nothing responded, it queries the Echo's
+// Service once, unless the Service's URL is empty.
+func SilenceOf(ctx context.Context, err error, service string) verdict.Silence {
+	url := silentPart(err)
+	target, invalid := wire.ParseTarget(service, "")
+	if url == "" || invalid != nil {
+		return url
+	}
+	connection, err := target.Connect(ctx, wire.NewLimits())
+	if err == nil {
+		_ = connection.Close() // nothing was sent
+	}
+	return withService(url, silentPart(err))
+}
+
+// withService returns the silent part of the path, given the parts that were silent for the URL and for the Service.
+func withService(url, service verdict.Silence) verdict.Silence {
+	switch {
+	case service == "" && url == verdict.SilentResolver:
+		return "" // the resolver responds to queries for the Service's name, so only an upstream server of the resolver is silent
+	case service == "":
+		return url
+	case url == verdict.SilentResolver && service == url:
+		return url
+	}
+	return verdict.SilentAll
+}
+
+// silentPart returns the part of the path that was silent during a request: the resolver or the address. A refused connection counts as a
+// response from a server, but not as a response from a resolver.
+func silentPart(err error) verdict.Silence {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns):
+		if dns.Temporary() && dns.Err != serverFailure {
+			return verdict.SilentResolver
+		}
+	case errors.As(err, &op) && op.Op == "dial" && (op.Timeout() || isUnreachable(op)):
+		return verdict.SilentURL
+	}
+	return ""
+}
+
+// isUnreachable reports whether a connection failed because packets have no route to the server or are not allowed to reach it.
+func isUnreachable(err error) bool {
+	for _, code := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// noResponse is the error for a first request that gets no response.
+type noResponse struct {
+	address string
+	cause   error
+}
+
+// Error implements error.
+func (n *noResponse) Error() string {
+	return "no response from " + n.address + ": " + networkReason(n.cause)
+}
+
+// Unwrap returns the network error.
+func (n *noResponse) Unwrap() error { return n.cause }
+
+// networkReason returns the reason why there is no response, without data that differs between attempts, such as ports.
+func networkReason(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &untrusted):
+		return "the certificate is not trusted (" + untrusted.Err.Error() +
+			"), so the headers were not sent: specify its certificate authority with --ca-file"
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return "DNS does not respond"
+	case errors.As(err, &dns):
+		return "lookup " + dns.Name + ": " + dns.Err
+	case errors.As(err, &op) && errors.Is(err, wire.ErrHandshake):
+		return wire.ErrHandshake.Error() + ": " + op.Err.Error()
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// stranger returns the error for a response that does not come from the Echo.
+func stranger(c *wire.Client, a *wire.Response) error {
+	what := "an Echo"
+	if c.Echo != (proof.Echo{}) {
+		what = fmt.Sprintf("the Echo %s/%s", c.Echo.Namespace, c.Echo.Name)
+	}
+	text := fmt.Sprintf("the response with status %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
+	if location := a.Header.Get("Location"); location != "" {
+		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if it is a login page", text,
+			Cut(Printable(location), MaxText))
+	}
+	if a.RejectedByEcho() {
+		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)
+	}
+	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+		return fmt.Errorf("%s: if the path requires a login, an API key, or a client certificate, use --header-file or --cert", text)
+	}
+	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or is an older one, "+
+		"or a proxy drops the headers %s or %s",
+		text, proof.RequestHeader, proof.ResponseHeader)
 }

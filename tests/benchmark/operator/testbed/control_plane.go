@@ -25,7 +25,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
-
 	"github.com/echo-operator/echo-operator/tests/benchmark/operator/replay"
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"

@@ -1,0 +1,426 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
+	"github.com/echo-operator/echo-operator/echoserver/transport"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
+)
+
+// TestNewServer_rejectsHeadersOverEachLimit sends headers at and just above each limit.
+func TestNewServer_rejectsHeadersOverEachLimit(t *testing.T) {
+	fields := func(number int) string {
+		return "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: 1\r\n", number-1) + "\r\n"
+	}
+	line := func(length int) string {
+		return "GET /" + strings.Repeat("x", length-len("GET / HTTP/1.1")) + " HTTP/1.1\r\nHost: a\r\n\r\n"
+	}
+	h := handlerOf(t)
+	server := serve(t, h)
+	for name, c := range map[string]struct{ sent, status string }{
+		"as many fields as allowed": {fields(transport.MaxFields), "200 OK"},
+		"one field more":            {fields(transport.MaxFields + 1), "431 Request Header Fields Too Large"},
+		"very many fields":          {fields(6000), "431 Request Header Fields Too Large"},
+		"the longest request line":  {line(transport.MaxRequestLine), "200 OK"},
+		"a longer request line":     {line(transport.MaxRequestLine + 1), "414 Request URI Too Long"},
+		"a header without an end": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", transport.DefaultHeaderBytes),
+			"431 Request Header Fields Too Large"},
+		"a request line without an end":    {"GET /" + strings.Repeat("x", transport.MaxRequestLine+1), "414 Request URI Too Long"},
+		"many lines in a body":             {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\n" + strings.Repeat("\n", 3000), "200 OK"},
+		"empty lines before a second line": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "200 OK"},
+	} {
+		connection := echotest.Dial(t, server.URL)
+		got := echotest.Exchanged(t, connection, strings.Replace(c.sent, "Host: a", "Host: a\r\nConnection: close", 1))
+		if strings.Contains(name, "fields") && c.status == "200 OK" {
+			got = echotest.Exchanged(t, echotest.Dial(t, server.URL), strings.Replace(c.sent, "A: 1", "Connection: close", 1))
+		}
+		if !strings.HasPrefix(got, "HTTP/1.1 "+c.status+"\r\n") {
+			t.Errorf("%s: the response is %.200q, want %s", name, got, c.status)
+		}
+		if c.status != "200 OK" && !strings.Contains(got, "Cache-Control: no-store\r\n") {
+			t.Errorf("%s: the response can be cached: %.200q", name, got)
+		}
+	}
+}
+
+// TestCheckHeader_rejectsManyHTTP2Fields sends too many header fields over HTTP/2.
+func TestCheckHeader_rejectsManyHTTP2Fields(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	var headers []string
+	for i := range transport.MaxFields + 1 {
+		headers = append(headers, fmt.Sprintf("X-%d", i), "1")
+	}
+	if got := echotest.Send(t, echotest.Clients(t)["HTTP/2.0"], http.MethodGet, server.URL, "",
+		headers...); got.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("the response is %d", got.StatusCode)
+	}
+}
+
+// TestNewServer_closesAfterIncompleteHTTP2Header sends an incomplete header over HTTP/2, does not respond to net/http's ping, and measures
+// when the server closes the connection.
+func TestNewServer_closesAfterIncompleteHTTP2Header(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := serveInMemory(t, handlerOf(t))
+		connection := listener.Dial(t)
+		began := time.Now()
+		var sender sync.WaitGroup
+		sender.Go(func() {
+			framer, err := greet(connection, complete)
+			if err != nil {
+				return
+			}
+			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			for range 100 { // sends frames slowly, but without long pauses
+				<-time.After(time.Second)
+				if framer.WriteContinuation(1, false, nil) != nil {
+					return
+				}
+			}
+		})
+		_, _ = io.Copy(io.Discard, connection)
+		took := time.Since(began)
+		sender.Wait()
+		if took < pingTimeout || took > 2*pingTimeout {
+			t.Errorf("the connection is closed after %s, want little more than %s", took, pingTimeout)
+		}
+	})
+}
+
+// TestNewServer_resetsUnreadHTTP2Response requests a response that the client does not read, and measures when the stream is reset.
+func TestNewServer_resetsUnreadHTTP2Response(t *testing.T) {
+	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
+		"/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			h := handlerOf(t)
+			_, listener := serveInMemory(t, h)
+			connection := listener.Dial(t)
+			framer, err := greet(connection, withoutWindow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headerBlock("GET", path), EndHeaders: true,
+				EndStream: true}); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				frame, err := framer.ReadFrame()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ping, ok := frame.(*http2.PingFrame); ok && !ping.IsAck() {
+					_ = framer.WritePing(true, ping.Data) // the client responds to pings, but does not open the flow-control window
+				}
+				if _, ok := frame.(*http2.RSTStreamFrame); ok {
+					break
+				}
+			}
+			if took := time.Since(began); took < limit || took > limit+time.Second {
+				t.Errorf("%s: the stream is reset after %s, want %s", path, took, limit)
+			}
+			synctest.Wait()
+			if h.metrics.inFlight.Load() != 0 || h.budget.Requests.Used.Load() != 0 {
+				t.Errorf("%s: %d are in flight, and hold %d bytes", path, h.metrics.inFlight.Load(), h.budget.Requests.Used.Load())
+			}
+		})
+	}
+}
+
+// TestEcho_extendsDeadlineAfterSlowUpload sends a body so slowly that the upload takes longer than the time limit for a response. If the
+// server did not extend the deadline, net/http would reset the stream.
+func TestEcho_extendsDeadlineAfterSlowUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := serveInMemory(t, handlerOf(t))
+		body, more := io.Pipe()
+		go func() {
+			for range 10 {
+				_, _ = io.WriteString(more, echotest.Payload(100_000))
+				<-time.After(10 * time.Second)
+			}
+			_ = more.Close() // never fails
+		}()
+		got := echotest.Open(t, http2InMemory(t, listener), http.MethodPost, "http://a/", body).Whole(t)
+		if got.StatusCode != http.StatusOK || decode(t, got.Text).Request.Body.Size != 1_000_000 {
+			t.Errorf("the response is %d %.300s", got.StatusCode, got.Text)
+		}
+	})
+}
+
+// TestNewServer_keepsIdleHTTP2Connection checks that the header deadline does not close an idle connection.
+func TestNewServer_keepsIdleHTTP2Connection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, listener := serveInMemory(t, handlerOf(t))
+		client := http2InMemory(t, listener)
+		for range 3 {
+			echotest.Send(t, client, http.MethodGet, "http://a/", "")
+			<-time.After(5 * time.Minute)
+		}
+		if dialled := listener.Dialed.Load(); dialled != 1 {
+			t.Errorf("there were %d connections", dialled)
+		}
+	})
+}
+
+// TestAdmit_closesConnectionAfterAmbiguousRequest checks that the server closes a connection after an ambiguous request, even if the server
+// did not see the raw header.
+func TestAdmit_closesConnectionAfterAmbiguousRequest(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"
+	smuggled := "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, sent := range map[string]string{
+		"alone":                     ambiguous,
+		"after another":             "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + ambiguous,
+		"after another and a line":  "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n\r\n" + ambiguous,
+		"after another with a body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi" + ambiguous,
+	} {
+		got := echotest.Exchanged(t, echotest.Dial(t, server.URL), sent+smuggled)
+		if !strings.Contains(got, `"path": "/last"`) || strings.Contains(got, `"path": "/smuggled"`) {
+			t.Errorf("%s: the response is %q", name, got)
+		}
+	}
+}
+
+// TestNewServer_acceptsLongFieldAfterBody sends a long header field that begins in the same packet as the previous request's body. The
+// server must not mistake the field for a request line.
+func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
+	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
+	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
+		"hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c", strings.Repeat("c", transport.MaxRequestLine+100) + "\r\n\r\n"} {
+		if _, err := io.WriteString(conn, part); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Millisecond) // so that the server reads each part separately
+	}
+	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
+		t.Errorf("the responses are %.2000q, %v", got, err)
+	}
+}
+
+// TestNewEvictingListener_acceptsProbeBeyondLimit opens more connections than the admin port keeps open.
+func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
+	h := handlerOf(t)
+	inner := echotest.ListenLocally(t)
+	server := newServer(newAdmin(h.life, h.metrics), transport.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)
+	listener := transport.NewEvictingListener(inner, 3)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	var held []net.Conn
+	for range 10 {
+		held = append(held, echotest.Dial(t, inner.Addr().String()))
+	}
+	if got := echotest.Status("http://" + inner.Addr().String() + "/livez"); got != http.StatusOK {
+		t.Errorf("a probe has the response %d", got)
+	}
+	if _, err := held[0].Read(make([]byte, 1)); err == nil {
+		t.Error("the oldest connection is kept")
+	}
+	for _, each := range held {
+		_ = each.Close()
+	}
+	echotest.Until(t, "all connections are forgotten", func() bool {
+		return listener.Len() == 0
+	})
+}
+
+// TestNewAdminServer_rejectsLongHeadersAndHTTP2 checks that clients of the admin port cannot make the server use much memory.
+func TestNewAdminServer_rejectsLongHeadersAndHTTP2(t *testing.T) {
+	h := handlerOf(t)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = newAdminServer(newAdmin(h.life, h.metrics), boundsOf(h.metrics).Reporter)
+	server.Start()
+	t.Cleanup(server.Close)
+	long := "GET /livez HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", maxAdminHeaders+3*4096) + "\r\n\r\n"
+	for sent, want := range map[string]string{long: "HTTP/1.1 431 ", http2.ClientPreface: "HTTP/1.1 404 "} {
+		if got := echotest.Exchanged(t, echotest.Dial(t, server.URL), sent); !strings.HasPrefix(got, want) {
+			t.Errorf("the response to %.20q is %q, want %s", sent, got, want)
+		}
+	}
+}
+
+// headerCase is a request with a large header.
+type headerCase struct {
+	path   string
+	cookie int // the length, in bytes, of the cookie
+	status int
+}
+
+func headerCases(limit int) map[string]headerCase {
+	return map[string]headerCase{
+		"a cookie of 17,500 bytes":          {"/", 17_500, http.StatusOK},
+		"a cookie near the limit":           {"/", limit - 200, http.StatusOK},
+		"a cookie of 1.2 times the limit":   {"/", limit * 12 / 10, http.StatusRequestHeaderFieldsTooLarge},
+		"a cookie of 3.6 times the limit":   {"/", limit * 36 / 10, http.StatusRequestHeaderFieldsTooLarge},
+		"a path of 9,000 bytes":             {"/" + echotest.Payload(8_999), 0, http.StatusRequestURITooLong},
+		"a path of 40,000 bytes":            {"/" + echotest.Payload(39_999), 0, http.StatusRequestURITooLong},
+		"a path and a cookie, together":     {"/" + echotest.Payload(8_000), limit - 8_000, http.StatusRequestHeaderFieldsTooLarge},
+		"a path and a cookie, both allowed": {"/" + echotest.Payload(8_000), limit - 8_500, http.StatusOK},
+	}
+}
+
+// TestCheckHeader sends the same requests over HTTP/1.1 and HTTP/2, which have the same limits.
+func TestCheckHeader(t *testing.T) {
+	for setting, limit := range map[string]int{"": transport.DefaultHeaderBytes, "ECHO_MAX_HEADER_BYTES=65536": transport.MostHeaderBytes} {
+		p := start(t, strings.Fields(setting)...)
+		for name, c := range headerCases(limit) {
+			got := echotest.Exchanged(t, echotest.Dial(t, p.url),
+				"GET "+c.path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+strings.Repeat("c", c.cookie)+"\r\n\r\n")
+			if !strings.HasPrefix(got, fmt.Sprintf("HTTP/1.1 %d ", c.status)) {
+				t.Errorf("%s over HTTP/1.1, %s: the response is %.100q, want %d", name, setting, got, c.status)
+			}
+			sharedConnection(t, p.url, name, c)
+		}
+	}
+}
+
+// sharedConnection sends a request on an HTTP/2 connection while another request waits. Both requests must get their responses.
+func sharedConnection(t *testing.T, url, name string, c headerCase) {
+	t.Helper()
+	connection := echotest.Dial(t, url)
+	defer func() { _ = connection.Close() }()
+	framer, err := greet(connection, complete)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeRequest(t, framer, 1, headerBlock("GET", "/slow?echo.delay=200ms"))
+	writeRequest(t, framer, 3, headerBlock("GET", c.path, "cookie", strings.Repeat("c", c.cookie)))
+	got := statuses(t, framer, 2)
+	if got[1] != "200" || got[3] != fmt.Sprint(c.status) {
+		t.Errorf("%s over HTTP/2: the response is %s, want %d; the other one is %s", name, got[3], c.status, got[1])
+	}
+}
+
+func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byte) {
+	t.Helper()
+	if err := writeHeader(framer, stream, block, true, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// statuses waits until the given number of streams has ended, and returns their status codes. Meanwhile, the connection must stay open.
+func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string {
+	t.Helper()
+	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	got := map[uint32]string{}
+	for ended := 0; ended < streams; {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Errorf("after %v: %v", got, err)
+			return got
+		}
+		switch f := frame.(type) {
+		case *http2.GoAwayFrame:
+			t.Errorf("the server ends the connection: %v", f)
+			return got
+		case *http2.MetaHeadersFrame:
+			got[f.StreamID] = f.PseudoValue("status")
+			if f.StreamEnded() {
+				ended++
+			}
+		case *http2.DataFrame:
+			if f.StreamEnded() {
+				ended++
+			}
+		}
+	}
+	return got
+}
+
+// TestNewServer_closesAfterUndecodableHeader checks that the server closes the connection, as documented, if net/http cannot decode a
+// header.
+func TestNewServer_closesAfterUndecodableHeader(t *testing.T) {
+	server := serve(t, handlerOf(t))
+	for name, block := range map[string][]byte{
+		"five times the limit": headerBlock("GET", "/", "cookie", strings.Repeat("c", 5*transport.DefaultHeaderBytes)),
+		"no HPACK":             {0x80},
+	} {
+		connection := echotest.Dial(t, server.URL)
+		framer, err := greet(connection, complete)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = writeHeader(framer, 1, block, true, true) // the server may close the connection before it has read everything
+		if !endsWithGoAway(framer) {
+			t.Errorf("%s: the connection stays open", name)
+		}
+	}
+}
+
+func endsWithGoAway(framer *http2.Framer) bool {
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return false
+		}
+		if f, ok := frame.(*http2.GoAwayFrame); ok && f.ErrCode != http2.ErrCodeNo {
+			return true
+		}
+	}
+}
+
+// TestCheckHeader_reportsRejections checks the metric and the log line for rejected headers in both HTTP versions.
+func TestCheckHeader_reportsRejections(t *testing.T) {
+	h, log := loggedHandler(t)
+	server := serve(t, h)
+	long := strings.Repeat("c", transport.DefaultHeaderBytes)
+	_ = echotest.Exchanged(t, echotest.Dial(t, server.URL), "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nCookie: "+long+"\r\n\r\n")
+	sharedConnection(t, server.URL, "a cookie", headerCase{"/", len(long), http.StatusRequestHeaderFieldsTooLarge})
+	want := fmt.Sprintf(`"status":431,"reason":"the header is larger than %d bytes","limit":%[1]d,"longestField":"Cookie"}`,
+		transport.DefaultHeaderBytes)
+	if got := log.String(); strings.Count(got, want) != 2 || strings.Count(got, `"remote":"127.0.0.1:`) < 2 {
+		t.Errorf("the log is %s, want twice %s", got, want)
+	}
+	if got := counted(h.metrics.rejected, transport.LimitHeader); got != 2 {
+		t.Errorf("%d are counted", got)
+	}
+}
+
+// TestAdmitTrailer sends a trailer that the response must include, and one that is too large.
+func TestAdmitTrailer(t *testing.T) {
+	h := handlerOf(t)
+	server := serve(t, h)
+	for length, want := range map[int]int{10_000: http.StatusOK, transport.DefaultHeaderBytes: http.StatusRequestHeaderFieldsTooLarge} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, echotest.Unsized{Reader: strings.NewReader("body")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Trailer = http.Header{"X-A": {echotest.Payload(length)}}
+		response, err := echotest.Clients(t)["HTTP/2.0"].Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != want ||
+			want == http.StatusOK && len(decode(t, string(data)).Request.Trailers["X-A"][0]) != length {
+			t.Errorf("a trailer of %d bytes: the response is %d, %.100q, %v", length, response.StatusCode, data, err)
+		}
+	}
+	if got := h.budget.Requests.Used.Load(); got != 0 {
+		t.Errorf("%d bytes are held", got)
+	}
+}
+
+// TestCheckHeader_countsWholePipelinedHeader checks that the whole header counts toward the size limit, even if net/http read its beginning
+// together with the previous request.
+func TestCheckHeader_countsWholePipelinedHeader(t *testing.T) {
+	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
+	got := echotest.Exchanged(t, conn, first+"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+
+		strings.Repeat("c", transport.DefaultHeaderBytes-20)+"\r\n\r\n")
+	if !strings.Contains(got, "HTTP/1.1 431 ") {
+		t.Errorf("the responses are %.2000q", got)
+	}
+}

@@ -1,2 +1,0 @@
-// Package tlsserver adds TLS to connections, and reloads the certificate when the certificate files change.
-package transport

@@ -1,2 +1,0 @@
-// Package websocket echoes WebSocket messages.
-package websocket

@@ -1,2 +1,0 @@
-// Package apply compares live objects with desired objects, following the rules of server-side apply.
-package apply

@@ -1,2 +1,0 @@
-// Package kubectlecho implements the kubectl plugin for Echoes.
-package kubectlecho

@@ -1,0 +1,268 @@
+package objects
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var companionConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
+
+// companionFor returns a pod's companion as the API server would return it.
+func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
+	t.Helper()
+	g := NewWithT(t)
+	c, err := Companion(owner, echo, companionConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	pod := corev1.Pod{}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(c.Desired.Object, &pod)).To(Succeed())
+	pod.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	for _, change := range changes {
+		change(&pod)
+	}
+	return pod
+}
+
+func TestCompanionPlan(t *testing.T) {
+	node, cordoned := &corev1.Node{}, &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}
+	going := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)} }
+	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
+	succeeded := func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
+	unscheduled := func(p *corev1.Pod) { p.Spec.NodeName = "" }
+	relabeled := func(p *corev1.Pod) { p.Labels[LabelManagedBy] = "me" }
+	reborn := func(p *corev1.Pod) { p.UID = "u2" }
+	made := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
+	with := func(changes ...func(*corev1.Pod)) []corev1.Pod {
+		return []corev1.Pod{companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(), changes...)}
+	}
+	ending := support.EchoOfCompanions(func(e *v1.Echo) { e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })
+	other := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image = "other:1" })
+	paused := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Paused = "other:1", true })
+	greedy := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", new(int32(21)) })
+	unready := support.EchoOfCompanions(func(e *v1.Echo) { e.Finalizers = nil })
+	early, late := time.Unix(1020, 0), time.Unix(1060, 0)
+
+	for name, c := range map[string]struct {
+		view CompanionState
+		now  time.Time
+		want string
+	}{
+		"asked for":       {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, nil}, early, "create"},
+		"there":           {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with()}, early, ""},
+		"no owner":        {CompanionState{nil, nil, nil, with()}, early, "remove"},
+		"no owner, going": {CompanionState{nil, nil, nil, with(going)}, early, ""},
+		"owner is going": {CompanionState{support.PodWithCompanionLabel(going), support.EchoOfCompanions(), node, with()}, early,
+			"remove"},
+		"owner succeeded": {CompanionState{support.PodWithCompanionLabel(succeeded), support.EchoOfCompanions(), node, with()}, early,
+			"remove"},
+		"owner failed": {CompanionState{support.PodWithCompanionLabel(failed), support.EchoOfCompanions(), node, nil}, early,
+			""},
+		"owner is not scheduled": {CompanionState{support.PodWithCompanionLabel(unscheduled), support.EchoOfCompanions(), nil, nil}, early,
+			""},
+		"owner is a companion":      {CompanionState{&made, support.EchoOfCompanions(), node, nil}, early, ""},
+		"no Echo":                   {CompanionState{support.PodWithCompanionLabel(), nil, node, with()}, early, "remove EchoMissing"},
+		"Echo is going":             {CompanionState{support.PodWithCompanionLabel(), ending, node, with()}, early, "remove"},
+		"Echo does not hold yet":    {CompanionState{support.PodWithCompanionLabel(), unready, node, nil}, early, ""},
+		"Echo changed":              {CompanionState{support.PodWithCompanionLabel(), other, node, with()}, early, "remove"},
+		"Echo changed, going":       {CompanionState{support.PodWithCompanionLabel(), other, node, with(going)}, early, ""},
+		"Echo is paused":            {CompanionState{support.PodWithCompanionLabel(), paused, node, with()}, early, ""},
+		"Echo is paused, none":      {CompanionState{support.PodWithCompanionLabel(), paused, node, nil}, early, ""},
+		"Echo is refused":           {CompanionState{support.PodWithCompanionLabel(), greedy, node, with()}, early, ""},
+		"node is cordoned":          {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), cordoned, nil}, early, ""},
+		"node is cordoned, changed": {CompanionState{support.PodWithCompanionLabel(), other, cordoned, with()}, early, ""},
+		"node is gone":              {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), nil, nil}, early, ""},
+		"companion failed just now": {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, early,
+			"wait 40s"},
+		"companion failed": {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, late,
+			"remove"},
+		"companion lost a label": {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(relabeled)}, early,
+			"correct"},
+		"owner came back by its name": {CompanionState{support.PodWithCompanionLabel(reborn), support.EchoOfCompanions(), node, with()}, early,
+			"remove create"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			plan, err := c.view.Plan(companionConfig, Policy{MaxReplicas: 20}, c.now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(describe(plan)).To(Equal(c.want))
+		})
+	}
+}
+
+func describe(plan CompanionPlan) string {
+	words := slices.Repeat([]string{"remove"}, len(plan.Remove))
+	switch {
+	case plan.Apply != nil && plan.Existing != nil:
+		words = append(words, "correct")
+	case plan.Apply != nil:
+		words = append(words, "create")
+	}
+	if plan.Wait != 0 {
+		words = append(words, "wait", plan.Wait.String())
+	}
+	if plan.EchoMissing {
+		words = append(words, "EchoMissing")
+	}
+	return strings.Join(words, " ")
+}
+
+func TestLacksCompanion(t *testing.T) {
+	view := CompanionState{Owner: support.PodWithCompanionLabel()}
+	companion, ended := corev1.Pod{}, support.PodWithCompanionLabel()
+	companion.Name = companionName(view.Owner.Name, view.Owner.UID)
+	ended.Status.Phase = corev1.PodSucceeded
+	unscheduled := support.PodWithCompanionLabel()
+	unscheduled.Spec.NodeName = ""
+	for name, c := range map[string]struct {
+		view CompanionState
+		want bool
+	}{
+		"it lacks one":    {view, true},
+		"it has one":      {CompanionState{Owner: view.Owner, Companions: []corev1.Pod{companion}}, false},
+		"it has no node":  {CompanionState{Owner: unscheduled}, false},
+		"it has finished": {CompanionState{Owner: ended}, false},
+	} {
+		NewWithT(t).Expect(c.view.LacksCompanion()).To(Equal(c.want), name)
+	}
+}
+
+func TestCompanionName(t *testing.T) {
+	long := strings.Repeat("a", 46)
+	for name, owner := range map[string]string{
+		"short":                    "web-0",
+		"as long as a pod's":       strings.Repeat("a", 253),
+		"cut at a dot":             long + ".b.c" + long,
+		"cut at several":           long + "..-" + long,
+		"as long as fits, exactly": long + "a",
+	} {
+		got := companionName(owner, "u")
+		if len(got) > 63 || !strings.HasPrefix(got, owner[:min(len(owner), 40)]) || strings.Contains(got, ".-") || strings.Contains(got, "--") {
+			t.Errorf("%s: %s is called %s", name, owner, got)
+		}
+	}
+	if companionName("web-0", "1") == companionName("web-0", "2") {
+		t.Error("two pods with the same name have companions with the same name")
+	}
+	// The names must not change, because other versions of the operator must find companions created by this version.
+	if got, want := companionName("web-0", "1"), "web-0-echo-6b86b273ff"; got != want {
+		t.Errorf("the companion is called %s, want %s", got, want)
+	}
+}
+
+func TestCompanion_runsOnNodeOfOwner(t *testing.T) {
+	owner := support.PodWithCompanionLabel()
+	pod := companionFor(t, owner, support.EchoOfCompanions(support.EveryField))
+	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true),
+		BlockOwnerDeletion: new(false)}}
+	if diff := cmp.Diff(want, pod.OwnerReferences); diff != "" || !IsCompanion(&pod) || IsCompanion(owner) {
+		t.Errorf("its owner is not its own: %s", diff)
+	}
+	match := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
+	if pod.Spec.NodeName != "" || match.Key != "metadata.name" || !slices.Equal(match.Values, []string{"n"}) {
+		t.Errorf("the companion is placed by %+v", match)
+	}
+	if !slices.Equal(pod.Spec.Tolerations, owner.Spec.Tolerations) || len(pod.Spec.TopologySpreadConstraints) != 0 ||
+		pod.Spec.PriorityClassName != "" {
+		t.Errorf("the companion is scheduled by %+v", pod.Spec)
+	}
+	if pod.Annotations[safeToEvict] != "true" {
+		t.Error("the companion prevents the removal of a node")
+	}
+}
+
+func TestCompanion_runsEchoServer(t *testing.T) {
+	echo := support.EchoOfCompanions(support.EveryField)
+	server := companionFor(t, support.PodWithCompanionLabel(), echo).Spec.Containers[0]
+	env := map[string]string{}
+	for _, e := range server.Env {
+		env[e.Name] = e.Value
+	}
+	if server.Image != echo.Spec.Image || server.Ports[0].ContainerPort != echo.Spec.Port || env["ECHO_RESPONSE_STATUS"] != "503" {
+		t.Errorf("the companion runs %+v", server)
+	}
+	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "the companion seems to be behind a Service")
+}
+
+func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
+	g := NewWithT(t)
+	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"app": "web"} })
+	pod := companionFor(t, support.PodWithCompanionLabel(), echo)
+	g.Expect(hasLabels(&pod, SelectorLabels(echo))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
+	for key, value := range support.PodWithCompanionLabel().Labels {
+		if pod.Labels[key] == value {
+			t.Errorf("a companion has its owner's label %s", key)
+		}
+	}
+	g.Expect(pod.Labels["app"]).To(BeEmpty(), "a companion has the labels of the Echo's own pods")
+	g.Expect(ManagedSelector().Matches(labels.Set(pod.Labels))).To(BeTrue(), "the operator's cache does not hold companions")
+}
+
+func TestCompanion_digestIgnoresUnrelatedFields(t *testing.T) {
+	before := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
+	after := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(func(e *v1.Echo) {
+		e.Spec.Replicas = new(int32(7))
+		e.Spec.Service.Type = corev1.ServiceTypeNodePort
+		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
+		e.Spec.PodLabels = v1.Labels{"a": "b"}
+	}))
+	hash := before.Annotations[v1.AppliedHashAnnotation]
+	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "the companion is replaced unnecessarily")
+}
+
+func TestIsEchoPod(t *testing.T) {
+	g := NewWithT(t)
+	for kind, want := range map[string]bool{"ReplicaSet": true, "Job": false, "Pod": false} {
+		pod := &corev1.Pod{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}
+		g.Expect(IsEchoPod(pod)).To(Equal(want), "a pod of a %s", kind)
+	}
+	g.Expect(IsEchoPod(&corev1.Pod{})).To(BeFalse(), "a pod without an owner is mistaken for an echo pod")
+}
+
+func TestSplitPods(t *testing.T) {
+	echo := support.EchoOfCompanions()
+	pod := func(name, owner string, labels map[string]string) corev1.Pod {
+		return corev1.Pod{Name: name, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{{Kind: owner, Name: "o", UID: "o", Controller: new(true)}}}
+	}
+	relabel := func(key string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Labels[key] = "other" }
+	}
+	unnamed, strange := ChildLabels(echo), ChildLabels(echo)
+	unnamed[LabelName], strange[LabelComponent] = "other", "other"
+	companion := companionFor(t, support.PodWithCompanionLabel(), echo)
+	ownAndOthers := []corev1.Pod{
+		pod("b", "ReplicaSet", ChildLabels(echo)), pod("copied", "Job", ChildLabels(echo)), companion,
+		pod("disguised", "Pod", CompanionLabels(echo)), pod("a", "ReplicaSet", ChildLabels(echo)),
+		pod("mixed", "ReplicaSet", CompanionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed), pod("strange", "ReplicaSet", strange),
+		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(LabelName)),
+		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(LabelComponent)),
+		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = ChildLabels(echo) }),
+	}
+	own, companions := SplitPods(ownAndOthers)
+	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 ||
+		companions[0].Labels[LabelName] != CompanionNameValue {
+		t.Errorf("got %v and %v", own, companions)
+	}
+	if own, companions := SplitPods(nil); own == nil || companions == nil {
+		t.Errorf("no pods must be empty lists, which differ from unknown ones: %v, %v", own, companions)
+	}
+}
+
+func TestHasEnded(t *testing.T) {
+	for phase, want := range map[corev1.PodPhase]bool{
+		corev1.PodPending: false, corev1.PodRunning: false, corev1.PodUnknown: false, corev1.PodSucceeded: true, corev1.PodFailed: true,
+	} {
+		NewWithT(t).Expect(HasEnded(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}})).To(Equal(want), "%s", phase)
+	}
+}

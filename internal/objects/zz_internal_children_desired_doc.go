@@ -1,2 +1,0 @@
-// Package desired builds the objects that an Echo requires. Table lists the kinds of these objects.
-package objects

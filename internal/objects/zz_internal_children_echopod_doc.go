@@ -1,2 +1,0 @@
-// Package echopod builds and recognizes the pods of Echoes and their companions.
-package objects

@@ -1,2 +1,0 @@
-// Package routing builds Ingresses and Gateway API routes, and determines an Echo's URLs.
-package objects

@@ -1,0 +1,166 @@
+package operator
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+)
+
+func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
+	options := cacheOptions(nil, allServed(), func() {})
+	selected := 0
+	for object, by := range options.ByObject {
+		switch object.(type) {
+		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // the unstructured objects are PodMonitors
+			continue
+		}
+		selected++
+		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{"app.kubernetes.io/managed-by": "echo-operator"}) {
+			t.Errorf("%T is selected by %v", object, by.Label)
+		}
+	}
+	if want := len(objects.Kinds()) + len(objects.OptionalKinds()) + 2; selected != want {
+		t.Errorf("%d kinds are selected, want %d: the children, pods and CronJobs", selected, want)
+	}
+}
+
+// allServed returns the kinds that the operator watches if a cluster serves all optional kinds.
+func allServed() watchedKinds {
+	all := watchedKinds{Served: objects.Served{objects.GatewayKind: true}, PodMonitors: true}
+	for kind := range objects.OptionalKinds() {
+		all.Served[kind] = true
+	}
+	return all
+}
+
+// TestOptions_selectsExactlyWatchedKinds checks that each watched kind has options: without options, the cache would keep all objects of
+// the kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
+func TestOptions_selectsExactlyWatchedKinds(t *testing.T) {
+	for name, found := range map[string]watchedKinds{"nothing is served": {}, "all is served": allServed()} {
+		var selected, watched []string
+		for object := range cacheOptions(nil, found, func() {}).ByObject {
+			selected = append(selected, nameOf(object))
+		}
+		for _, object := range found.Objects() {
+			watched = append(watched, nameOf(object))
+		}
+		slices.Sort(selected)
+		slices.Sort(watched)
+		if !slices.Equal(selected, watched) {
+			t.Errorf("%s: %v are selected, and %v watched", name, selected, watched)
+		}
+	}
+}
+
+func TestOptions_reportsKindNoLongerServed(t *testing.T) {
+	missed := 0
+	options := cacheOptions(nil, watchedKinds{}, func() { missed++ })
+	reflector := toolscache.NewReflectorWithOptions(nil, nil, nil, toolscache.ReflectorOptions{})
+	options.DefaultWatchErrorHandler(t.Context(), reflector, apierrors.NewForbidden(schema.GroupResource{}, "", nil))
+	options.DefaultWatchErrorHandler(t.Context(), reflector, apierrors.NewNotFound(schema.GroupResource{}, ""))
+	if missed != 1 {
+		t.Errorf("missed %d times", missed)
+	}
+}
+
+func TestNamespaceConfigs(t *testing.T) {
+	if got := namespaceConfigs(nil); got != nil {
+		t.Errorf("all namespaces: %v", got)
+	}
+	if diff := cmp.Diff(map[string]cache.Config{"a": {}, "b": {}}, namespaceConfigs([]string{"a", "b"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// informer is a fake informer that only reports whether it has synced.
+type informer struct {
+	cache.Informer
+	filled bool
+}
+
+// HasSynced implements cache.Informer.
+func (i *informer) HasSynced() bool { return i.filled }
+
+func TestInformers_readyWhenAllFilled(t *testing.T) {
+	g := NewWithT(t)
+	echoes, pods, nodes := &informer{}, &informer{}, &informer{filled: true}
+	all := Informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}
+	g.Expect(all.Check(nil)).To(MatchError(HaveSuffix("v1.Echo, v1.Pod")), "two are not filled")
+	echoes.filled = true
+	g.Expect(all.Check(nil)).To(MatchError(HaveSuffix(": v1.Pod")), "one is not filled")
+	pods.filled = true
+	g.Expect(all.Check(nil)).To(Succeed())
+	g.Expect(all.Pending()).To(BeEmpty())
+}
+
+func TestNewLabeledPods_selectsByLabel(t *testing.T) {
+	g := NewWithT(t)
+	asked, discovery := make(chan string, 1), map[string]string{
+		"/api":    `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":   `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		out.Header().Set("Content-Type", "application/json")
+		if response, ok := discovery[r.URL.Path]; ok {
+			_, _ = out.Write([]byte(response))
+			return
+		}
+		select {
+		case asked <- r.URL.Path + " " + r.URL.Query().Get("labelSelector"):
+		default:
+		}
+		http.NotFound(out, r)
+	}))
+	defer server.Close()
+	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	pods, err := newLabeledPods(mgr, []string{"a"})
+	g.Expect(err).NotTo(HaveOccurred())
+	if got := (managedCache{pods}).GetCache(); got != pods {
+		t.Errorf("the manager starts %v", got)
+	}
+	go func() { _ = pods.Start(t.Context()) }()
+	go func() { _, _ = pods.GetInformer(t.Context(), &corev1.Pod{}) }()
+	g.Expect(<-asked).To(Equal("/api/v1/namespaces/a/pods " + v1.CompanionLabel))
+}
+
+func TestStripLabeledPod(t *testing.T) {
+	full := &corev1.Pod{
+		Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
+		Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", Name: "o", Controller: new(true)}},
+		Spec:            corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []corev1.Container{{Name: "c"}}},
+		Status:          corev1.PodStatus{Phase: corev1.PodFailed, PodIP: "10.0.0.1"},
+	}
+	want := &corev1.Pod{
+		Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: full.DeletionTimestamp,
+		Labels: map[string]string{v1.CompanionLabel: "x"}, OwnerReferences: full.OwnerReferences,
+		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: full.Spec.Tolerations},
+		Status: corev1.PodStatus{Phase: corev1.PodFailed},
+	}
+	got, err := stripLabeledPod(full)
+	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}

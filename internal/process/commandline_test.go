@@ -1,0 +1,280 @@
+package process_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/kubectlecho"
+	"github.com/echo-operator/echo-operator/tests/support"
+	"github.com/echo-operator/echo-operator/tests/support/fences"
+)
+
+// documentedCodes returns, for each program, the meanings of the exit codes in the documentation's table.
+func documentedCodes(t *testing.T) map[string]map[int]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/reference/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Exit codes\n")
+	table, _, _ := strings.Cut(section, "\n## ")
+	documented := map[string]map[int]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*`+"`"+`.*?) \| (.*?) \| (.*?) \| (.*?) ?\|$`).FindAllStringSubmatch(table, -1) {
+		for _, program := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			documented[program[1]] = map[int]string{}
+			for code, meaning := range row[2:] {
+				if meaning != "" {
+					documented[program[1]][code] = meaning
+				}
+			}
+		}
+	}
+	return documented
+}
+
+// TestParse_eachProgramExitsAsDocumented makes each program exit with every code that is documented for it.
+func TestParse_eachProgramExitsAsDocumented(t *testing.T) {
+	programs := map[string]string{}
+	for _, file := range build(t) {
+		programs[strings.Replace(filepath.Base(file), "echo-operator", "manager", 1)] = file
+	}
+	server, addresses := startEchoServer(t, programs["echo-server"])
+	api := httptest.NewServer(&apiServer{port: addresses["address"]})
+	t.Cleanup(api.Close)
+	toAPI, url := " --server="+api.URL, "http://"+addresses["address"]
+	path := map[int]string{0: url + " --groups=request", 1: url + " --groups=request --expect=request.method=changed", 2: "ftp://a"}
+	lines := map[string]map[int]string{
+		"manager":                 {0: "version", 1: "", 2: "--nonsense"}, // fails without settings
+		"kubectl echo status":     {0: "-n shop" + toAPI, 1: "-n broken" + toAPI, 2: "-n none" + toAPI},
+		"kubectl echo test":       {0: "web -n shop" + toAPI, 1: "web -n shop --path=/?echo.status=503" + toAPI, 2: "web -n none" + toAPI},
+		"kubectl echo path":       path,
+		"pathcheck":               path,
+		"echo-server":             {1: "--http-addr=127.0.0.1:0 --admin-addr=192.0.2.1:1", 2: "--nonsense"},
+		"echo-server healthcheck": {0: "--admin-addr=" + addresses["admin"], 1: "--admin-addr=127.0.0.1:1"},
+	}
+	for name, codes := range lines {
+		words := strings.Fields(strings.Replace(name, "kubectl echo", "kubectl-echo", 1))
+		for want, line := range codes {
+			code, stdout, stderr := run(t, programs[words[0]], slices.Concat(words[1:], strings.Fields(line))...)
+			if code != want {
+				t.Errorf("%s %s exits with %d, want %d: %s%s", name, line, code, want, stdout, stderr)
+			}
+		}
+	}
+	lines["echo-server"][stop(t, server)] = "SIGTERM"
+
+	documented := documentedCodes(t)
+	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(lines)); !slices.Equal(got, want) {
+		t.Errorf("the documentation lists exit codes of %q, want %q", got, want)
+	}
+	for name, codes := range lines {
+		if got, want := slices.Sorted(maps.Keys(documented[name])), slices.Sorted(maps.Keys(codes)); !slices.Equal(got, want) {
+			t.Errorf("%s: the documented exit codes are %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestParse_helpDocumentsExitCodes checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
+func TestParse_helpDocumentsExitCodes(t *testing.T) {
+	for name, codes := range documentedCodes(t) {
+		command, ok := strings.CutPrefix(name, "kubectl echo ")
+		if !ok {
+			continue
+		}
+		var help strings.Builder
+		kubectlecho.Run("dev", []string{"kubectl-echo", command, "--help"}, &help, &help)
+		want := fmt.Sprintf("exit code is 0 if %s, 1 if %s, and 2 for %s.", codes[0], codes[1], codes[2])
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("the help of %s does not contain %q", name, want)
+		}
+	}
+}
+
+// startEchoServer starts the echo server, and returns its process and the addresses in the first line of its log.
+func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
+	log, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(log)
+	line, _ := reader.ReadBytes('\n')
+	go func() { _, _ = io.Copy(io.Discard, reader) }()
+	var addresses map[string]string
+	_ = json.Unmarshal(line, &addresses)
+	if addresses["address"] == "" || addresses["admin"] == "" {
+		t.Fatalf("its log begins with %s", line)
+	}
+	return command, addresses
+}
+
+func stop(t *testing.T, command *exec.Cmd) int {
+	t.Helper()
+	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // the exit code shows what failed
+	return command.ProcessState.ExitCode()
+}
+
+// apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod.
+// Port-forwards to this pod lead to the given port.
+type apiServer struct{ port string }
+
+// ServeHTTP implements http.Handler.
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	echo := v1.Echo{Name: "web", Namespace: "shop", UID: "echo"}
+	ready := metav1.Condition{Type: string(v1.ConditionReady), Status: metav1.ConditionTrue}
+	var object any
+	switch path := r.URL.Path; path {
+	case "/api/v1/namespaces/shop/pods/web/portforward":
+		support.ForwardPort(w, r, s.port)
+		return
+	case "/apis/example.com/v1/namespaces/shop/echoes":
+		echo.Status.Conditions = []metav1.Condition{ready}
+		object = v1.EchoList{Items: []v1.Echo{echo}}
+	case "/apis/example.com/v1/namespaces/broken/echoes":
+		object = v1.EchoList{Items: []v1.Echo{echo}}
+	case "/apis/example.com/v1/namespaces/shop/echoes/web":
+		object = echo
+	case "/api/v1/namespaces/shop/services/web":
+		object = corev1.Service{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(true)}}}
+	case "/api/v1/namespaces/shop/pods":
+		object = corev1.PodList{Items: []corev1.Pod{{
+			Name: "web", Namespace: "shop",
+			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
+			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		}}}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(object)
+}
+
+// documented returns the commands in the first fence after the given words on a page.
+func documented(t *testing.T, page, words string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := fences.After(string(text), words)
+	if len(found) == 0 {
+		t.Fatalf("%s has no commands after %q", page, words)
+	}
+	return found[0].Text
+}
+
+// TestMain_pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a
+// metric with the result, even if pathcheck exits with an error.
+func TestMain_pathcheckWritesMetricAsDocumented(t *testing.T) {
+	job := documented(t, "docs/how-to/monitor.md", "To check a path from outside the cluster")
+	for _, part := range []string{"https://shop.example.com", "client.address=kept", "/var/lib/node_exporter"} {
+		if !strings.Contains(job, part) {
+			t.Fatalf("%q is not in the job:\n%s", part, job)
+		}
+	}
+	programs := filepath.Dir(build(t)[0])
+	_, addresses := startEchoServer(t, filepath.Join(programs, "echo-server"))
+	for name, test := range map[string]struct{ url, expect, want string }{
+		"met":     {"http://" + addresses["address"], "client.address=kept", "path_met 1\n"},
+		"not met": {"http://" + addresses["address"], "request.method=changed", "path_met 0\n"},
+		"no Echo": {"http://" + addresses["admin"], "client.address=kept", "path_met 0\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			command := exec.CommandContext(t.Context(), "sh", "-c", strings.NewReplacer("https://shop.example.com", test.url,
+				"client.address=kept", test.expect, "/var/lib/node_exporter", folder).Replace(job))
+			command.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + folder}
+			output, err := command.CombinedOutput()
+			got, _ := os.ReadFile(filepath.Join(folder, "path.prom"))
+			if err != nil || string(got) != test.want {
+				t.Errorf("%v, the file contains %q, want %q; output:\n%s", err, got, test.want, output)
+			}
+		})
+	}
+}
+
+// build compiles the operator and all programs in cmd with release settings, and returns the paths of the executables.
+func build(t *testing.T) []string {
+	t.Helper()
+	folder := t.TempDir() + "/"
+	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=v9.8.7", "-o", folder, ".", "./cmd/...")
+	command.Dir = filepath.Join("..", "..")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases, and although the race detector requires cgo
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	programs, err := filepath.Glob(folder + "*")
+	if err != nil || len(programs) < 6 {
+		t.Fatalf("the programs are %v, %v", programs, err)
+	}
+	return programs
+}
+
+// run executes a program with HOME as its only environment variable.
+func run(t *testing.T, program string, arguments ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	out, err := &strings.Builder{}, &strings.Builder{}
+	command := exec.CommandContext(t.Context(), program, arguments...)
+	command.Env, command.Stdout, command.Stderr = []string{"HOME=" + os.TempDir()}, out, err
+	if failed := command.Run(); failed != nil && !errors.As(failed, new(*exec.ExitError)) {
+		t.Fatal(failed)
+	}
+	return command.ProcessState.ExitCode(), out.String(), err.String()
+}
+
+// TestParse_printsUsageInEachProgram checks that each program prints its version and its usage, describes each flag, and prints the usage
+// above an error.
+func TestParse_printsUsageInEachProgram(t *testing.T) {
+	version := regexp.MustCompile(`^[a-z-]+ v9\.8\.7 \(go1\.\S+ \w+/\w+\)\n$`)
+	described := regexp.MustCompile(`^ +(?:-\w, |    )--\S+(?: \S+)? {2,}\S+ \S+`)
+	for _, program := range build(t) {
+		t.Run(filepath.Base(program), func(t *testing.T) {
+			if code, stdout, stderr := run(t, program, "--version"); code != 0 || !version.MatchString(stdout) || stderr != "" {
+				t.Errorf("--version exits with %d, and prints %q and %q", code, stdout, stderr)
+			}
+			code, stdout, stderr := run(t, program, "--help")
+			if code != 0 || !strings.Contains(stdout, "Usage:") || !strings.Contains(stdout, " --version") || stderr != "" {
+				t.Errorf("--help exits with %d, and prints %q and %q", code, stdout, stderr)
+			}
+			_, flags, _ := strings.Cut(stdout, "\nFlags:\n")
+			flags, _, _ = strings.Cut(flags, "\n\n")
+			for line := range strings.Lines(flags) {
+				if !described.MatchString(line) {
+					t.Errorf("--help does not describe a flag: %q", line)
+				}
+			}
+			code, stdout, stderr = run(t, program, "--nonsense")
+			lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+			if last := lines[len(lines)-1]; code == 0 || stdout != "" || !strings.HasPrefix(lines[0], "Usage:") ||
+				!strings.HasSuffix(last, ": unknown flag: --nonsense") {
+				t.Errorf("--nonsense exits with %d, and prints %q and %q", code, stdout, stderr)
+			}
+		})
+	}
+}

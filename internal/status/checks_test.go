@@ -1,0 +1,325 @@
+package status
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/status/message"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
+	"github.com/echo-operator/echo-operator/tests/support"
+)
+
+var checkTime = time.Unix(1_000_000, 0).UTC()
+
+// checkedEcho returns an Echo with a check and the status of that check.
+func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
+	was.Name = "path"
+	return support.Echo("ns", "web", append([]func(*v1.Echo){func(e *v1.Echo) {
+		e.Generation, e.Spec.Replicas = 3, new(int32(1))
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", DeadlineSeconds: 60}}
+		e.Status.ExternalURL = "http://web.example.com"
+		e.Status.Checks = []v1.EchoCheckStatus{was}
+	}}, changes...)...)
+}
+
+// ended returns a check's pod that finished a number of seconds after checkTime. The pod was created ten seconds before it finished.
+func ended(seconds int, code int32, message string) corev1.Pod {
+	return corev1.Pod{
+		Name:              "web-path-1-x",
+		CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)),
+		Annotations:       map[string]string{v1.AppliedHashAnnotation: "h"},
+		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: objects.CheckContainer,
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message,
+				FinishedAt: metav1.NewTime(checkTime.Add(time.Duration(seconds) * time.Second))}}}}},
+	}
+}
+
+func found(v verdict.Verdict) corev1.Pod { return ended(0, 0, string(v.Encode())) }
+
+func evaluateCheck(echo *v1.Echo, seen CheckRuns) (v1.EchoCheckStatus, ChecksReport) {
+	seen.Hash = "h"
+	report := EvaluateChecks(echo, ChecksObservation{Checks: map[string]CheckRuns{"path": seen}}, checkTime.Add(10*time.Second))
+	return report.Status.Checks[0], report
+}
+
+func TestEvaluate_result(t *testing.T) {
+	passed := verdict.Verdict{Facts: 1}
+	failed := verdict.Verdict{Facts: 1,
+		Failed: []verdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
+	unfinished := verdict.Verdict{Facts: 1, Unfinished: verdict.DeadlinePassed}
+	interrupted := verdict.Verdict{Facts: 1, Unfinished: "reset"}
+	for name, c := range map[string]struct {
+		pods    []corev1.Pod
+		was     v1.CheckResult
+		change  func(*v1.Echo)
+		want    v1.CheckResult
+		message string
+	}{
+		"no run yet":   {nil, "", nil, v1.CheckUnknown, notRunYet},
+		"a run passed": {[]corev1.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
+		"expectations are not met": {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed,
+			"client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
+		"no Echo responds": {[]corev1.Pod{found(verdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed,
+			`No Echo responds: "no response from a:80".`},
+		"a run that did not finish":  {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
+		"a run that was interrupted": {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
+		"a run that crashed": {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
+			"it exited with code 137 (Error)"},
+		"a pod of another client": {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,
+			v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
+		"the last of two runs counts": {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
+		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed,
+			nil, v1.CheckPassed, ""},
+		"the pods are gone": {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
+		"scaled down":       {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, v1.CheckUnknown, scaledDown},
+		"no URL":            {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, withoutURL},
+	} {
+		was := v1.EchoCheckStatus{Result: c.was}
+		if c.was == v1.CheckFailed {
+			was.Message = "as before"
+		}
+		echo := checkedEcho(was)
+		if c.change != nil {
+			c.change(echo)
+		}
+		if got, _ := evaluateCheck(echo, CheckRuns{Pods: c.pods}); got.Result != c.want || !strings.Contains(got.Message, c.message) ||
+			(got.Message == "") != (c.message == "") {
+			t.Errorf("%s: %s, %q", name, got.Result, got.Message)
+		}
+	}
+}
+
+// TestEvaluate_silence checks that a check fails if the path may be down, and that it has no result only if its pod gets no response at
+// all.
+func TestEvaluate_silence(t *testing.T) {
+	const unknown, failed = v1.CheckUnknown, v1.CheckFailed
+	for name, c := range map[string]struct {
+		silent  verdict.Silence
+		problem string
+		want    v1.CheckResult
+		message string
+	}{
+		"nothing responds": {verdict.SilentAll, "no response from a:80: i/o timeout", unknown,
+			"Requests do not seem to leave the pod: neither a:80 nor the Service responds. " +
+				"Allow egress to both in the NetworkPolicies of the namespace."},
+		"the resolver is silent": {verdict.SilentResolver, "no response from a:80: DNS does not respond", unknown,
+			"The DNS resolver of the cluster does not respond. Allow egress to its port 53 in the NetworkPolicies of the namespace."},
+		"the Service responds": {verdict.SilentURL, "no response from a:80: i/o timeout", failed,
+			`No Echo responds: "no response from a:80: i/o timeout". Either the path is down, or a NetworkPolicy drops egress to a:80.`},
+		"a refused connection": {"", "no response from a:80: connect: connection refused", failed,
+			`No Echo responds: "no response from a:80: connect: connection refused".`},
+		"no such name": {"", "no response from a:80: lookup a: no such host", failed,
+			`No Echo responds: "no response from a:80: lookup a: no such host".`},
+		"SERVFAIL": {"", "no response from a:80: lookup a: server misbehaving", failed,
+			`No Echo responds: "no response from a:80: lookup a: server misbehaving".`},
+	} {
+		v := verdict.Verdict{Problem: c.problem, Silent: c.silent, Address: "a:80"}
+		for _, was := range []v1.CheckResult{v1.CheckPassed, v1.CheckFailed, v1.CheckUnknown} {
+			got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: was}), CheckRuns{Pods: []corev1.Pod{found(v)}})
+			if got.Result != c.want || got.Message != c.message || got.LastRunTime == nil {
+				t.Errorf("%s after %s: %+v", name, was, got)
+			}
+		}
+	}
+}
+
+func TestEvaluate_refused(t *testing.T) {
+	g := NewWithT(t)
+	got, report := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed}), CheckRuns{Refused: message.Problem{Text: "The CronJob is invalid", Quote: "no", Advice: "Change it."}})
+	g.Expect(got.Result).To(Equal(v1.CheckUnknown))
+	g.Expect(got.Message).To(Equal(`The check cannot run. The CronJob is invalid: "no". Change it.`))
+	g.Expect(report.Transitions).To(HaveLen(1))
+	g.Expect(report.Transitions[0].Reason).To(Equal(v1.EventCheckUnknown))
+}
+
+func TestEvaluate_verdictIsDue(t *testing.T) {
+	unschedulable := corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime),
+		Status: corev1.PodStatus{Phase: corev1.PodPending,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
+	running := corev1.Pod{CreationTimestamp: metav1.NewTime(checkTime),
+		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	before := metav1.NewTime(checkTime.Add(-time.Hour))
+	for name, c := range map[string]struct {
+		ago     time.Duration // the time since a run should have begun
+		pods    []corev1.Pod
+		last    *metav1.Time
+		want    v1.CheckResult
+		message string
+		next    time.Duration
+	}{
+		"not yet": {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
+		"no pod":  {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
+		"not scheduled": {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown,
+			`Pod of the check cannot be scheduled: "0/1 nodes are available". Check spec.nodeSelector,`, 0},
+		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
+			"its Job has created no pod", 0},
+		"a node is behind":    {3 * time.Minute, []corev1.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
+		"a node is ahead":     {3 * time.Minute, []corev1.Pod{shifted(time.Hour)}, &before, v1.CheckPassed, "", 0},
+		"still running":       {3 * time.Minute, []corev1.Pod{running}, &before, v1.CheckUnknown, "did not finish in time", 0},
+		"never run, no pod":   {3 * time.Minute, nil, nil, v1.CheckUnknown, "its Job has created no pod", 0},
+		"it is there":         {3 * time.Minute, []corev1.Pod{ended(-150, 0, `{"facts":1}`)}, &before, v1.CheckPassed, "", 0},
+		"it is in the status": {3 * time.Minute, nil, &metav1.Time{Time: checkTime.Add(-150 * time.Second)}, v1.CheckPassed, "", 0},
+		"of another check": {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()},
+			&before, v1.CheckPassed, "", 0},
+	} {
+		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: c.last})
+		got, report := evaluateCheck(echo, CheckRuns{Pods: c.pods, Scheduled: checkTime.Add(10*time.Second - c.ago)})
+		if got.Result != c.want || !strings.Contains(got.Message, c.message) || report.Next != c.next {
+			t.Errorf("%s: %s, %q, next in %s", name, got.Result, got.Message, report.Next)
+		}
+	}
+}
+
+func TestPathsHealthy(t *testing.T) {
+	for name, c := range map[string]struct {
+		results []v1.CheckResult
+		want    metav1.ConditionStatus
+		reason  v1.Reason
+	}{
+		"passed":              {[]v1.CheckResult{v1.CheckPassed, v1.CheckPassed}, metav1.ConditionTrue, v1.ReasonChecksPassed},
+		"one failed":          {[]v1.CheckResult{v1.CheckPassed, v1.CheckUnknown, v1.CheckFailed}, metav1.ConditionFalse, v1.ReasonCheckFailed},
+		"one has no result":   {[]v1.CheckResult{v1.CheckUnknown, v1.CheckPassed}, metav1.ConditionUnknown, v1.ReasonCheckUnknown},
+		"a check without any": {nil, "", nil},
+	} {
+		var checks []v1.EchoCheckStatus
+		for _, result := range c.results {
+			checks = append(checks, v1.EchoCheckStatus{Name: string(result), Result: result, Message: "why."})
+		}
+		got := pathsHealthy(checkedEcho(v1.EchoCheckStatus{}), checks, checkTime)
+		if got == nil {
+			NewWithT(t).Expect(c.reason).To(BeNil(), "%s: no condition", name)
+			continue
+		}
+		if got.Status != c.want || got.Reason != c.reason.String() || got.Message == "" || got.ObservedGeneration != 3 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestEvaluate_changesNoOtherCondition checks that failed checks and removed checks do not affect other conditions.
+func TestEvaluate_changesNoOtherCondition(t *testing.T) {
+	g := NewWithT(t)
+	echo := checkedEcho(v1.EchoCheckStatus{}, func(e *v1.Echo) {
+		e.Status.Phase, e.Status.Message = v1.PhaseReady, "ready"
+		e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}}
+	})
+	_, report := evaluateCheck(echo, CheckRuns{Pods: []corev1.Pod{found(verdict.Verdict{Problem: "x"})}})
+	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 ||
+		!meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
+		t.Errorf("got %+v", report.Status)
+	}
+	g.Expect(echo.Status.Conditions).To(HaveLen(1), "the Echo in the cache was changed")
+	g.Expect(echo.Status.Checks[0].Result).To(BeEmpty(), "the Echo in the cache was changed")
+	echo.Status, echo.Spec.Checks = report.Status, nil
+	if left := EvaluateChecks(echo, ChecksObservation{}, checkTime); len(left.Status.Checks) != 1 || left.Next != LookPeriod {
+		t.Error("the status no longer names a check that may still have a CronJob")
+	}
+	gone := EvaluateChecks(echo, ChecksObservation{Gone: map[string]bool{"path": true}}, checkTime)
+	if len(gone.Status.Checks) > 0 || meta.FindStatusCondition(gone.Status.Conditions, v1.ConditionPathsHealthy) != nil ||
+		len(gone.Status.Conditions) != 1 {
+		t.Errorf("without checks: %+v", gone.Status)
+	}
+}
+
+func TestAllNamed_andFormer(t *testing.T) {
+	named := func(names ...string) *v1.Echo {
+		echo := checkedEcho(v1.EchoCheckStatus{})
+		echo.Status.Checks = nil
+		for _, name := range names {
+			echo.Status.Checks = append(echo.Status.Checks, v1.EchoCheckStatus{Name: name})
+		}
+		return echo
+	}
+	for _, c := range []struct {
+		echo   *v1.Echo
+		all    bool
+		former []string
+	}{
+		{named(), false, nil},
+		{named("path"), true, nil},
+		{named("other"), false, []string{"other"}},
+		{named("a", "path", "b"), true, []string{"a", "b"}},
+	} {
+		if all, former := AllChecksNamed(c.echo), FormerChecks(c.echo); all != c.all || !slices.Equal(former, c.former) {
+			t.Errorf("%v: all are named: %t, former ones are %v", c.echo.Status.Checks, all, former)
+		}
+	}
+}
+
+func TestCheckTransitions(t *testing.T) {
+	status := func(result v1.CheckResult, message string) v1.EchoCheckStatus {
+		return v1.EchoCheckStatus{Name: "path", Result: result, Message: message}
+	}
+	for name, c := range map[string]struct {
+		before, after v1.EchoCheckStatus
+		want          v1.Reason // nil if no event is expected
+	}{
+		"it passed at first":           {status("", ""), status(v1.CheckPassed, ""), v1.EventCheckPassed},
+		"it passes on":                 {status(v1.CheckPassed, ""), status(v1.CheckPassed, ""), nil},
+		"it fails":                     {status(v1.CheckPassed, ""), status(v1.CheckFailed, "a"), v1.EventCheckFailed},
+		"it fails on":                  {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "a"), nil},
+		"it fails in another way":      {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "b"), v1.EventCheckFailed},
+		"it passes again":              {status(v1.CheckFailed, "a"), status(v1.CheckPassed, ""), v1.EventCheckPassed},
+		"it has not run yet":           {status("", ""), status(v1.CheckUnknown, notRunYet), nil},
+		"it need not run":              {status(v1.CheckPassed, ""), status(v1.CheckUnknown, scaledDown), nil},
+		"it has no URL":                {status(v1.CheckPassed, ""), status(v1.CheckUnknown, withoutURL), nil},
+		"no result":                    {status(v1.CheckPassed, ""), status(v1.CheckUnknown, "a"), v1.EventCheckUnknown},
+		"still no result":              {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "a"), nil},
+		"no result for another reason": {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "b"), v1.EventCheckUnknown},
+	} {
+		echo := &v1.Echo{Status: v1.EchoStatus{Checks: []v1.EchoCheckStatus{c.before}}}
+		got := checkTransitions(echo, []v1.EchoCheckStatus{c.after})
+		if (len(got) == 1) != (c.want != nil) || len(got) == 1 && (got[0].Reason != c.want || !strings.HasPrefix(got[0].Note, "Check path")) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTransitions_distinctRelatedObjects(t *testing.T) {
+	echo := support.Echo("ns", "web")
+	got := checkTransitions(echo, []v1.EchoCheckStatus{{Name: "one", Result: v1.CheckFailed}, {Name: "two", Result: v1.CheckFailed}})
+	want := func(name string) *corev1.ObjectReference {
+		return &corev1.ObjectReference{APIVersion: "batch/v1", Kind: "CronJob", Namespace: "ns", Name: name}
+	}
+	NewWithT(t).Expect(got).To(HaveExactElements(HaveField("Related", want("web-one")), HaveField("Related", want("web-two"))))
+}
+
+func TestValidateGroups(t *testing.T) {
+	const known = "The known groups are body, client, grpc, latency, loadBalancing, outlierDetection, request, response, retries, " +
+		"timeouts, tls, websocket."
+	for name, c := range map[string]struct {
+		groups []string
+		want   string
+	}{
+		"none":       {nil, ""},
+		"all":        {knownGroups(), ""},
+		"one of two": {[]string{"client", "others"}, "The group others is unknown. " + known},
+		"other case": {[]string{"outlierdetection"}, "The group outlierdetection is unknown. " + known},
+	} {
+		err := ValidateGroups(&v1.EchoCheck{Name: "path", Groups: c.groups})
+		if invalid := (*objects.InvalidSpecError)(nil); c.want == "" && err != nil ||
+			c.want != "" && (!errors.As(err, &invalid) || invalid.Error() != c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestEvaluate_keepsStatusOfOtherChecks checks that adding a check to the status leaves the other checks unchanged.
+func TestEvaluate_keepsStatusOfOtherChecks(t *testing.T) {
+	was := v1.EchoCheckStatus{Result: v1.CheckUnknown, Message: "The last run gave no result: it ended."}
+	echo := checkedEcho(was, func(e *v1.Echo) { e.Spec.Checks = append(e.Spec.Checks, v1.EchoCheck{Name: "new"}) })
+	report := EvaluateChecks(echo, ChecksObservation{}, checkTime)
+	if all := report.Status.Checks; len(all) != 2 || all[0].Message != was.Message || all[1].Name != "new" || len(report.Transitions) > 0 {
+		t.Errorf("got %+v, %v", all, report.Transitions)
+	}
+}

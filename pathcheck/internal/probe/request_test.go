@@ -1,0 +1,374 @@
+package probe
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+)
+
+// came returns the outcome of a request that the Echo described. change modifies the description.
+func came(change func(*wire.Description)) Outcome {
+	e := &wire.Description{Path: PlainPath, Host: "a", Method: "GET", Proto: "HTTP/1.1", Headers: http.Header{}}
+	change(e)
+	return Outcome{Response: &wire.Response{Status: 200, Description: e, Proven: true, Header: http.Header{}}}
+}
+
+// refused returns the outcome of a request that a proxy refused.
+func refused(how string) Outcome { return Outcome{Refusal: how} }
+
+func expectValue(t *testing.T, what string, f Fact, want string) {
+	t.Helper()
+	if f.Value != want || f.Name == "" || f.Meaning == "" {
+		t.Errorf("%s: %s is %q (received %q), want %q", what, f.Name, f.Value, f.Received, want)
+	}
+}
+
+func TestDecidePath(t *testing.T) {
+	for _, probe := range pathProbes() {
+		for path, want := range map[string]string{probe.path: Kept, "/elsewhere": Changed} {
+			expectValue(t, path, decidePath(probe, "/base", came(func(e *wire.Description) { e.Path = "/base" + path })), want)
+		}
+		for path, want := range probe.forms {
+			expectValue(t, path, decidePath(probe, "", came(func(e *wire.Description) { e.Path = path })), want)
+		}
+		expectValue(t, probe.path, decidePath(probe, "", refused("404")), "refused 404")
+	}
+	expectValue(t, "the same", decidePrefix("/shop", "/shop"), Kept)
+	expectValue(t, "none", decidePrefix("/shop", ""), "removed")
+	expectValue(t, "another", decidePrefix("/shop", "/api"), Changed)
+}
+
+func TestDecideMethods(t *testing.T) {
+	as := func(method string) Outcome { return came(func(e *wire.Description) { e.Method = method }) }
+	for name, c := range map[string]struct {
+		outcomes map[string]Outcome
+		want     string
+	}{
+		"all arrive":     {map[string]Outcome{"GET": as("GET"), "PUT": as("PUT")}, Kept},
+		"one is refused": {map[string]Outcome{"GET": as("GET"), "PUT": refused("405")}, "refused PUT"},
+		"one is changed": {map[string]Outcome{"GET": as("GET"), "PUT": as("POST")}, "changed PUT"},
+		"HEAD":           {map[string]Outcome{"HEAD": {Response: &wire.Response{Status: 200, Proven: true}}}, Kept},
+		"many": {map[string]Outcome{"AAAAAAAAAA": refused("405"), "BBBBBBBBBB": refused("405"), "CCCCCCCCCC": refused("405")},
+			"refused 3 #" + Digest("AAAAAAAAAA,BBBBBBBBBB,CCCCCCCCCC")},
+	} {
+		expectValue(t, name, decideMethods("request.method", c.outcomes), c.want)
+	}
+}
+
+func TestDecideLost_andOtherHeaderFacts(t *testing.T) {
+	sent := wire.Fields("X-A", "1", "X-B", "2", "Te", "trailers", "X-Pathcheck-Twice", "1")
+	whole := func(change func(http.Header)) *wire.Description {
+		e := &wire.Description{Headers: http.Header{"X-A": {"1"}, "X-B": {"2"}, "User-Agent": {"a"}, "Accept": {"a"}, "Echo-Check": {"a"},
+			"X-Pathcheck-Twice": {"1, 2"}}}
+		change(e.Headers)
+		return e
+	}
+	same := whole(func(http.Header) {})
+	for _, f := range []Fact{decideLost(sent, same), decideAdded(sent, same), decideChanged(sent, same)} {
+		expectValue(t, "as it was sent", f, None)
+	}
+	expectValue(t, "without one", decideLost(sent, whole(func(h http.Header) { h.Del("X-B") })), "X-B")
+	expectValue(t, "with two more", decideAdded(sent, whole(func(h http.Header) { h.Set("Via", "a"); h.Set("X-C", "3") })), "Via,X-C")
+	expectValue(t, "with another value", decideChanged(sent, whole(func(h http.Header) { h.Set("X-A", "2") })), "X-A")
+
+	for received, want := range map[string]string{"": "not reported", "x-PathCheck": Kept, "x-pathcheck": "lower",
+		"X-Pathcheck": "canonical", "X-PATHCHECK": Changed} {
+		e := &wire.Description{}
+		e.Request.HeaderNames = []string{received}
+		expectValue(t, received, decideCase("x-PathCheck", e), want)
+	}
+	for want, values := range map[string][]string{Kept: {"1", "2"}, "merged": {"1, 2"}, "first": {"1"}, "last": {"2"},
+		Dropped: nil, Changed: {"3"}} {
+		expectValue(t, want, decideTwice("X-A", &wire.Description{Headers: http.Header{"X-A": values}}), want)
+	}
+	for want, names := range map[string][]string{Kept: {"x-b", "Other", "x-a"}, Changed: {"X-A", "X-B"}, "not reported": nil} {
+		e := &wire.Description{}
+		e.Request.HeaderNames = names
+		expectValue(t, want, decideOrder([]string{"X-B", "X-A"}, e), want)
+	}
+	for want, headers := range map[string]http.Header{Kept: {"X_a": {"1"}}, Changed: {"X_a": {"2"}}, "renamed": {"X-A": {"1"}},
+		Dropped: {}} {
+		expectValue(t, want, decideField("request.headers.underscores", wire.Field{Name: "X_a", Value: "1"},
+			came(func(e *wire.Description) { e.Headers = headers })), want)
+	}
+	expectValue(t, "refused", decideField("request.headers.underscores", wire.Field{Name: "X_A", Value: "1"}, refused("400")), "refused 400")
+}
+
+func TestDecideQuery(t *testing.T) {
+	for path, want := range map[string]string{"/?" + oddQuery: Kept, "/?a=1": Changed, "/": Dropped} {
+		expectValue(t, path, decideQuery(came(func(e *wire.Description) { e.Path = path })), want)
+	}
+	expectValue(t, "refused", decideQuery(refused("403")), "refused 403")
+	expectValue(t, "the host", decideHost("a", &wire.Description{Host: "a"}), Kept)
+	expectValue(t, "another host", decideHost("a", &wire.Description{Host: "b"}), Changed)
+}
+
+func TestDecideHTTP2(t *testing.T) {
+	expectValue(t, "none", decideHTTP2(nil, wire.ErrNoHTTP2), No)
+	expectValue(t, "another server", decideHTTP2(&wire.Response{Status: 502}, nil), "refused 502")
+	expectValue(t, "a custom body", decideHTTP2(&wire.Response{Proven: true}, nil), Yes)
+	expectValue(t, "down to HTTP/1.1", decideHTTP2(came(func(*wire.Description) {}).Response, nil), "HTTP/1.1")
+}
+
+// TestDecideAddress uses headers that gateways send according to their documentation.
+func TestDecideAddress(t *testing.T) {
+	local := netip.MustParseAddr("192.0.2.7")
+	for name, c := range map[string]struct {
+		peer       string
+		headers    http.Header
+		value, how string
+	}{
+		"no proxy":                    {"192.0.2.7:1", nil, Kept, "connection"},
+		"a proxy that hides it":       {"10.0.0.1:1", nil, "lost", None},
+		"a hidden identity":           {"", nil, "not reported", "not reported"},
+		"a proxy before it":           {"", http.Header{"X-Forwarded-For": {"unknown"}}, "lost", None},
+		"X-Forwarded-For":             {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1, 192.0.2.7"}}, Kept, "X-Forwarded-For"},
+		"in the second line":          {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1", "192.0.2.7"}}, Kept, "X-Forwarded-For"},
+		"with a port":                 {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.7:5"}}, Kept, "X-Forwarded-For"},
+		"an IPv4-mapped address":      {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:192.0.2.7"}}, Kept, "X-Forwarded-For"},
+		"a NAT":                       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.77"}}, "replaced", "X-Forwarded-For"},
+		"the node, which is the peer": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.1"}}, "replaced", "X-Forwarded-For"},
+		"a NAT in another header": {"10.0.0.1:1", http.Header{"True-Client-Ip": {"192.0.2.77"}}, "replaced",
+			"True-Client-Ip"},
+		"one of two": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.2"}, "Cf-Connecting-Ip": {"192.0.2.7"}}, Kept,
+			"Cf-Connecting-Ip"},
+		"no address":            {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "lost", None},
+		"an empty header":       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {""}}, "lost", None},
+		"Forwarded":             {"10.0.0.1:1", http.Header{"Forwarded": {`by=a;for="192.0.2.7:5"`}}, Kept, "Forwarded"},
+		"Forwarded by the node": {"10.0.0.1:1", http.Header{"Forwarded": {`for=10.0.0.1;by=192.0.2.7`}}, "replaced", "Forwarded"},
+		"Forwarded, hidden":     {"10.0.0.1:1", http.Header{"Forwarded": {`for=_hidden;by=10.0.0.1, for=unknown`}}, "lost", None},
+		"X-Real-IP":             {"10.0.0.1:1", http.Header{"X-Real-Ip": {"192.0.2.7"}}, Kept, "X-Real-Ip"},
+		"CloudFront": {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, Kept,
+			"Cloudfront-Viewer-Address"},
+		"a custom header":      {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, Kept, "X-Shop-Visitor"},
+		"a header of servers":  {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", None},
+		"an address elsewhere": {"10.0.0.1:1", http.Header{"X-Upstream": {"10.0.0.3"}}, "lost", None},
+	} {
+		e := &wire.Description{Headers: c.headers}
+		e.Client.RemoteAddress = c.peer
+		facts := decideAddress(local, e)
+		expectValue(t, name, facts[0], c.value)
+		expectValue(t, name, facts[1], c.how)
+	}
+	for header, value := range map[string]string{"Forwarded": `for="[2001:db8::1]:80"`, "X-Forwarded-For": "[2001:DB8::1]",
+		"Cloudfront-Viewer-Address": "2001:db8:0:0:0:0:0:1:443", "X-Client-Ip": "2001:db8::1:443", "X-Real-Ip": "2001:db8::1"} {
+		six := &wire.Description{Headers: http.Header{header: {value}}}
+		expectValue(t, header, decideAddress(netip.MustParseAddr("2001:db8::1"), six)[0], Kept)
+	}
+}
+
+func TestDecideSpoofing(t *testing.T) {
+	for _, each := range spoofings([]string{"X-Shop-Visitor"}) {
+		header, sent := each.sent[0].Name, each.sent[0].Value
+		other := "10.0.0.1"
+		if header == "Forwarded" {
+			other = "for=10.0.0.1"
+		}
+		for received, want := range map[string]string{"": No, other: No, sent: Yes, sent + ", " + other: "in front",
+			other + ", " + sent: Yes} {
+			expectValue(t, header+": "+received, decideSpoofing(each, came(func(e *wire.Description) { e.Headers.Set(header, received) })), want)
+		}
+		expectValue(t, header, decideSpoofing(each, came(func(e *wire.Description) { e.Headers[header] = []string{sent, other} })), "in front")
+		expectValue(t, "refused", decideSpoofing(each, refused("403")), "refused 403")
+	}
+	two := spoofings([]string{"X-A", "X-B"})
+	other := two[slices.IndexFunc(two, func(s spoofing) bool { return s.fact == "client.spoofable.other" })]
+	expectValue(t, "one of two", decideSpoofing(other, came(func(e *wire.Description) { e.Headers.Set("X-A", spoofed) })), Yes)
+	hostile := &wire.Description{Headers: http.Header{}}
+	for _, name := range []string{"X-A: 1\r\nX-B", "Transfer-Encoding", "Content-Length", "", strings.Repeat("X", 100), "X-Own", "X-1", "X-2",
+		"X-3"} {
+		hostile.Headers[name] = []string{"192.0.2.7"}
+	}
+	if got := otherHeaders(netip.MustParseAddr("192.0.2.7"), hostile); !slices.Equal(got, []string{"X-1", "X-2", "X-3", "X-Own"}) {
+		t.Errorf("the headers %q would be sent", got)
+	}
+	added := []string{"X-Forwarded-For"}
+	expectValue(t, "nothing to strip", decideStripping(nil, Outcome{}), None)
+	expectValue(t, "kept", decideStripping(added, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", "a") })), No)
+	expectValue(t, "stripped", decideStripping(added, came(func(*wire.Description) {})), Yes)
+	expectValue(t, "refused", decideStripping(added, refused("400")), "refused 400")
+}
+
+// TestDecideReported uses headers in which gateways report the URL https://shop.example:8443/.
+func TestDecideReported(t *testing.T) {
+	target := &wire.Target{Scheme: "https", Host: "shop.example:8443", Name: "shop.example"}
+	for name, c := range map[string]struct {
+		headers http.Header
+		want    []string // client.proto, client.proto.by, client.host, client.port
+	}{
+		"nothing": {http.Header{}, []string{"not reported", None, "not reported", "not reported"}},
+		"all": {http.Header{"X-Forwarded-Proto": {"https"}, "X-Forwarded-Host": {"shop.example:8443"}, "X-Forwarded-Port": {"8443"}},
+			[]string{"reported", "X-Forwarded-Proto", "reported", "reported"}},
+		"in capitals, without the port": {http.Header{"X-Forwarded-Proto": {"HTTPS"}, "X-Forwarded-Host": {"Shop.example"}},
+			[]string{"reported", "X-Forwarded-Proto", "reported", "not reported"}},
+		"of the proxy itself": {http.Header{"X-Forwarded-Proto": {"http"}, "X-Forwarded-Host": {"10.0.0.1"}, "X-Forwarded-Port": {"80"}},
+			[]string{"wrong", "X-Forwarded-Proto", "wrong", "wrong"}},
+		"lists": {http.Header{"X-Forwarded-Proto": {"https, http"}, "X-Forwarded-Host": {"shop.example:8443,shop.example:8443"},
+			"X-Forwarded-Port": {"8443, 80"}}, []string{"list", "X-Forwarded-Proto", "list", "list"}},
+		"two lines": {http.Header{"X-Forwarded-Proto": {"https", "https"}, "X-Forwarded-Host": {"shop.example", "a"},
+			"X-Forwarded-Port": {"8443", "80"}}, []string{"list", "X-Forwarded-Proto", "list", "list"}},
+		"an empty element": {http.Header{"X-Forwarded-Proto": {"https,"}}, []string{"reported", "X-Forwarded-Proto", "not reported",
+			"not reported"}},
+		"Forwarded": {http.Header{"Forwarded": {`for=10.0.0.1;Proto=https;host="shop.example:8443", for=a;proto=http`}},
+			[]string{"reported", "Forwarded", "reported", "not reported"}},
+		"X-Forwarded-Proto comes first": {http.Header{"Forwarded": {"proto=https"}, "X-Forwarded-Proto": {"http"}},
+			[]string{"wrong", "X-Forwarded-Proto", "not reported", "not reported"}},
+		"X-Scheme": {http.Header{"X-Scheme": {"https"}}, []string{"reported", "X-Scheme", "not reported", "not reported"}},
+		"X-Forwarded-Ssl": {http.Header{"X-Forwarded-Ssl": {"on"}}, []string{"reported", "X-Forwarded-Ssl", "not reported",
+			"not reported"}},
+		"the scheme of a WebSocket": {http.Header{"X-Forwarded-Proto": {"wss"}}, []string{"wrong", "X-Forwarded-Proto", "not reported",
+			"not reported"}},
+	} {
+		facts := decideReported(target, &wire.Description{Headers: c.headers})
+		for i, want := range c.want {
+			expectValue(t, name, facts[i], want)
+		}
+	}
+	six := &wire.Description{Headers: http.Header{"X-Forwarded-Port": {"80"}, "X-Forwarded-Host": {"[::1]"}}}
+	for _, f := range decideReported(&wire.Target{Scheme: "http", Host: "[::1]", Name: "::1"}, six)[2:] {
+		expectValue(t, "IPv6", f, "reported")
+	}
+}
+
+func TestDecideIdentifier(t *testing.T) {
+	i := identifiers()[0]
+	without, made := &wire.Description{Headers: http.Header{}}, &wire.Description{Headers: http.Header{"X-Request-Id": {"a"}}}
+	for received, want := range map[string]string{"pathcheck-1": Kept, "other": "replaced", "": Dropped} {
+		o := came(func(e *wire.Description) {
+			if received != "" {
+				e.Headers.Set("X-Request-Id", received)
+			}
+		})
+		expectValue(t, received, decideIdentifier(i, without, o), want)
+		expectValue(t, received, decideIdentifier(i, made, o), want+", else generated")
+	}
+}
+
+func TestDecideChunks_andOtherBodyFacts(t *testing.T) {
+	body := func(length int64, announced int64) Outcome {
+		return came(func(e *wire.Description) {
+			e.Request.ContentLength = announced
+			e.Request.Body = &struct {
+				Size   int64
+				SHA256 string
+			}{Size: length}
+		})
+	}
+	expectValue(t, "chunks", decideChunks(10, body(10, -1)), Kept)
+	expectValue(t, "a length", decideChunks(10, body(10, 10)), "length set")
+	expectValue(t, "another length", decideChunks(10, body(5, 5)), Dropped)
+	expectValue(t, "no body", decideChunks(10, came(func(*wire.Description) {})), Dropped)
+	expectValue(t, "refused", decideChunks(10, refused("411")), "refused 411")
+	now := time.Now()
+	after := came(func(e *wire.Description) { e.Request.Time = now.Add(time.Millisecond) })
+	expectValue(t, "before", decideRequestBuffer(now, time.Second, came(func(e *wire.Description) { e.Request.Time = now.Add(-time.Second) })),
+		"streamed")
+	expectValue(t, "after", decideRequestBuffer(now, time.Second, after), "buffered")
+	expectValue(t, "after, with slow responses", decideRequestBuffer(now, pause, after), "not reported")
+	expects := came(func(e *wire.Description) { e.Headers.Set("Expect", "100-continue") })
+	expectValue(t, "the Echo asks", decideExpect(100, expects), Kept)
+	expectValue(t, "a proxy asks", decideExpect(100, came(func(*wire.Description) {})), "sent by proxy")
+	expectValue(t, "no one asks", decideExpect(0, expects), "not sent")
+	expectValue(t, "refused", decideExpect(417, refused("417")), "refused 417")
+	ladder := bodyLadder()
+	expectValue(t, "all sizes", ladder.decide(largestBody, byNone, "")[0], "16Mi")
+	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[0], "0")
+	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[1], "proxy")
+}
+
+func TestDecideRange(t *testing.T) {
+	expectValue(t, "kept", decideRange("bytes=0-1", came(func(e *wire.Description) { e.Headers.Set("Range", "bytes=0-1") })), Kept)
+	expectValue(t, "dropped", decideRange("bytes=0-1", came(func(*wire.Description) {})), Dropped)
+	expectValue(t, "a cache", decideRange("bytes=0-1", Outcome{Response: &wire.Response{Status: 206}}), "served by proxy")
+	expectValue(t, "refused", decideRange("bytes=0-1", refused("416")), "refused 416")
+}
+
+// TestDecideSpoofing_parsesForwarded parses the Forwarded header as RFC 7239 defines it.
+func TestDecideSpoofing_parsesForwarded(t *testing.T) {
+	of := func(lines ...string) *wire.Description {
+		return &wire.Description{Method: http.MethodGet, Headers: http.Header{"Forwarded": lines}}
+	}
+	for text, want := range map[string]string{
+		"for=192.0.2.123":                       Yes,
+		`for="192.0.2.123"`:                     Yes,
+		"For=192.0.2.123;by=10.0.0.1":           Yes,
+		"for=192.0.2.123, for=10.0.0.1":         "in front",
+		"for=10.0.0.1, for=192.0.2.123":         Yes,
+		"for=10.0.0.1":                          No,
+		`for=10.0.0.1;host="a,for=192.0.2.123"`: No,
+		"":                                      No,
+	} {
+		expectValue(t, text, decideSpoofing(spoofings(nil)[1], Outcome{Response: &wire.Response{Description: of(text)}}), want)
+	}
+	expectValue(t, "two lines", decideSpoofing(spoofings(nil)[1], Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
+		"for=10.0.0.1")}}), "in front")
+	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "reported", `PROTO="https"`: "reported", "proto=http": "wrong",
+		"proto=httpsx": "wrong"} {
+		expectValue(t, text, decideReported(&wire.Target{Scheme: "https"}, of(text))[0], want)
+	}
+}
+
+// TestPathProbes_stayBelow checks that no path leads outside the Echo's path, even if dot segments are resolved after escapes are decoded.
+func TestPathProbes_stayBelow(t *testing.T) {
+	for _, probe := range pathProbes() {
+		depth := 0
+		decoded := strings.NewReplacer("%2e", ".", "%2E", ".", "%2F", "/", "%2f", "/").Replace(probe.path)
+		for segment := range strings.SplitSeq(strings.Trim(decoded, "/"), "/") {
+			if depth++; segment == ".." {
+				depth -= 2
+			}
+			if depth < 1 {
+				t.Errorf("%s leaves the path of the Echo", probe.path)
+			}
+		}
+	}
+}
+
+// TestDecideChanged uses values as the Echo reports them.
+func TestDecideChanged(t *testing.T) {
+	sent := wire.Fields("X-A", "1", "Authorization", "Basic cGF0aDpjaGVjaw==", "Cookie", "pathcheck=1", "X-Empty", "", "Te", "trailers",
+		"X-Pathcheck-Twice", "1", "X-Pathcheck-Twice", "2")
+	for name, c := range map[string]struct {
+		header string
+		values []string
+		want   string
+	}{
+		"the same value":    {"X-A", []string{"1"}, None},
+		"another value":     {"X-A", []string{"2"}, "X-A"},
+		"no value":          {"X-A", nil, None}, // it is removed
+		"a second line":     {"X-A", []string{"1", "2"}, "X-A"},
+		"a list":            {"X-A", []string{"1, 2"}, "X-A"},
+		"still empty":       {"X-Empty", []string{""}, None},
+		"no longer empty":   {"X-Empty", []string{"1"}, "X-Empty"},
+		"hop-by-hop":        {"Te", []string{"gzip"}, None},
+		"a merged list":     {"X-Pathcheck-Twice", []string{"1, 2"}, None}, // request.headers.duplicates reports this
+		"a visible secret":  {"Authorization", []string{"Basic cGF0aDpjaGVjaw=="}, None},
+		"a redacted secret": {"Authorization", []string{"Basic [redacted: 16 bytes, sha256 da76ca46]"}, None},
+		"another scheme":    {"Authorization", []string{"Bearer [redacted: 16 bytes, sha256 da76ca46]"}, "Authorization"},
+		"another secret":    {"Authorization", []string{"Basic [redacted: 16 bytes, sha256 00000000]"}, "Authorization"},
+		"a redacted cookie": {"Cookie", []string{"[redacted: 11 bytes, sha256 360f3e92]"}, None},
+		"a second, redacted cookie": {"Cookie", []string{"[redacted: 11 bytes, sha256 360f3e92]", "[redacted: 3 bytes, sha256 00000000]"},
+			"Cookie"},
+	} {
+		expectValue(t, name, decideChanged(sent, &wire.Description{Headers: http.Header{c.header: c.values}}), c.want)
+	}
+}
+
+func TestNew_bounded(t *testing.T) {
+	f := NewFact("a", strings.Repeat("v", 1000)+"\n", "\x1b[31m"+strings.Repeat("s", 10_000), "\u202e<b>")
+	if len(f.Value) > MaxValue || len(f.Sent) > MaxText || strings.ContainsAny(f.Sent+f.Received+f.Value, "\x1b\n\u202e") {
+		t.Errorf("the fact is %+v", f)
+	}
+	other := NewFact("a", strings.Repeat("v", 1001)+"\n", "", "")
+	if f.Value == other.Value {
+		t.Error("two long values cannot be distinguished")
+	}
+	if got := Listed(slices.Repeat([]string{"b", "a"}, 3)); got != "a,b" {
+		t.Errorf("the list is %q", got)
+	}
+}
