@@ -28,7 +28,16 @@ func main() {
 	process.SetMemoryLimit(os.DirFS("/sys/fs/cgroup"))
 	process.CollectSeldom()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: settings.LogLevel}))
-	exitOn(server.Run(untilSignal(), settings, version, log), 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2) // signal.NotifyContext could miss an early second signal
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals // the second signal stops the process immediately
+		os.Exit(1)
+	}()
+	exitOn(server.Run(ctx, settings, version, log), 1)
 }
 
 // exitOn prints an error and exits with the given code, unless the error is nil. If the error only reports that the help or the version was
@@ -42,18 +51,4 @@ func exitOn(err error, code int) {
 		process.ReportError(os.Stderr, "echo-server", err)
 		os.Exit(code)
 	}
-}
-
-// untilSignal returns a context that is canceled on the first SIGINT or SIGTERM. A second signal stops the process immediately.
-func untilSignal() context.Context {
-	signals := make(chan os.Signal, 2) // signal.NotifyContext could miss an early second signal
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-signals
-		cancel()
-		<-signals
-		os.Exit(1)
-	}()
-	return ctx
 }

@@ -62,27 +62,36 @@ func (c Controls) with(r *http.Request, policy Policy) (Controls, error) {
 	if policy == None {
 		return c, nil
 	}
-	given, err := queryControls(r.URL.RawQuery)
-	if err == nil && given == nil && !hasControls(r.Header) { // nearly all requests
+	query, err := queryControls(r.URL.RawQuery)
+	hasControls := query != nil || err != nil
+	for name := range r.Header {
+		hasControls = hasControls || strings.HasPrefix(name, headerPrefix)
+	}
+	if !hasControls { // nearly all requests
 		return c, nil
 	}
-	return c.requestedBy(r.Header, given, err, policy)
-}
-
-// hasControls reports whether a header contains a control.
-func hasControls(headers http.Header) bool {
-	for name := range headers {
-		if strings.HasPrefix(name, headerPrefix) {
-			return true
-		}
-	}
-	return false
+	return c.requestedBy(r.Header, query, err, policy)
 }
 
 // requestedBy returns the controls in a request's headers and query, or the error from parsing the query.
 func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr error, policy Policy) (Controls, error) {
-	if err := c.fromHeaders(headers, policy); err != nil {
-		return c, err
+	for name, values := range headers {
+		short, ok := strings.CutPrefix(name, headerPrefix)
+		if !ok {
+			continue
+		}
+		short = strings.ToLower(short)
+		if rowOf(short).repeats {
+			values = splitHeaders(values)
+			// A list with only empty elements is ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's client sends an empty list
+			// with each request that asks for no response headers.
+			if strings.Trim(strings.Join(values, ","), ", \t") == "" {
+				continue
+			}
+		}
+		if err := c.set(short, values, policy); err != nil {
+			return c, fmt.Errorf("%.100s: %w", name, err)
+		}
 	}
 	if queryErr != nil {
 		return c, queryErr
@@ -95,45 +104,35 @@ func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr er
 	return c, c.checkRequestedFault()
 }
 
-func (c *Controls) fromHeaders(headers http.Header, policy Policy) error {
-	for name, values := range headers {
-		short, ok := strings.CutPrefix(name, headerPrefix)
-		if !ok {
-			continue
-		}
-		short = strings.ToLower(short)
-		if rowOf(short).repeats {
-			if values = splitHeaders(values); isEmptyList(values) {
-				continue
-			}
-		}
-		if err := c.set(short, values, policy); err != nil {
-			return fmt.Errorf("%.100s: %w", name, err)
-		}
+// checkRequestedFault completes the controls with which a request defines a fault. It returns an error if they contradict each other.
+func (c *Controls) checkRequestedFault() error {
+	if c.requests("status") && c.Connection == ConnectionReset {
+		return errors.New("connection reset sends no response, so it cannot be combined with status")
+	}
+	if c.requests("failures") && !c.requests("status", "delay", "connection") {
+		c.Status = http.StatusServiceUnavailable
+	}
+	if c.requests("percentage") && len(c.requested.names) == 1 {
+		return errors.New("percentage requires another control, such as status=503, which then applies to this share of requests")
 	}
 	return nil
 }
 
-// set sets the named control to a value from a request.
+// set sets the named control to a value from a request. The first control removes the default headers that would let caches store the
+// response and send it to other clients.
 func (c *Controls) set(name string, values []string, policy Policy) error {
 	row := rowOf(name)
 	if len(values) > 1 && !row.repeats {
 		return errors.New("specified more than once")
 	}
-	c.addRequested(name)
-	if row.set == nil {
-		return errors.New("unknown control: the controls are " + requestable())
-	}
-	return row.set(c, values, policy)
-}
-
-// addRequested records that the request has a control. The first control removes the default headers that would let caches store the
-// response and send it to other clients.
-func (c *Controls) addRequested(name string) {
 	if len(c.requested.names) == 0 {
 		c.Headers = withoutCaching(c.Headers)
 	}
 	c.requested.names = append(c.requested.names, name)
+	if row.set == nil {
+		return errors.New("unknown control: the controls are " + requestable())
+	}
+	return row.set(c, values, policy)
 }
 
 // requests reports whether the request has any of the named controls.

@@ -2,13 +2,20 @@ package controls
 
 import (
 	"bytes"
+	"container/list"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // ConnectionFault is a connection failure that a client gets instead of a complete response.
@@ -44,11 +51,13 @@ type Chooser struct {
 	failed   *Counts
 }
 
+// NewChooser returns a Chooser for requests that may have controls, for the default controls, and for the faults in the settings.
 func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*http.Request) string) *Chooser {
 	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
 }
 
-// For returns the controls that apply to a request, or an error if the request's controls are not valid.
+// For returns the controls that apply to a request, or an error if the request's controls are not valid. A request that sets a control
+// such as status, delay, or connection is exempt from the faults in the settings. All other requests get the first fault that applies.
 func (c *Chooser) For(r *http.Request) (Controls, error) {
 	desired, err := c.defaults.with(r, c.policy)
 	if err != nil {
@@ -57,25 +66,46 @@ func (c *Chooser) For(r *http.Request) (Controls, error) {
 	if desired.Handshake {
 		return desired, errors.New("handshake: applies only to a WebSocket, at a path that ends in /-/ws")
 	}
-	return c.decide(r, desired), nil
-}
-
-// decide returns the controls that apply to a request. A request that sets a control such as status, delay, or connection is exempt from
-// the faults in the settings. All other requests get the first fault that applies.
-func (c *Chooser) decide(r *http.Request, desired Controls) Controls {
 	if desired.requests("status", "delay", "connection", "percentage", "failures") {
 		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
-			return c.chosen(c.defaults.plain(desired.requested))
+			requested := desired.requested
+			desired = c.defaults
+			desired.Headers = withoutCaching(desired.Headers) // caches must not store the response to this request either
+			desired.requested = requested
 		}
-		return c.chosen(desired)
-	}
-	for i := range c.faults {
-		if fault := &c.faults[i]; c.applies(r, i+1, fault.percentage, fault.failures) {
-			desired.apply(fault, i+1)
-			break
+	} else {
+		for i := range c.faults {
+			if fault := &c.faults[i]; c.applies(r, i+1, fault.percentage, fault.failures) {
+				desired.apply(fault, i+1)
+				break
+			}
 		}
 	}
-	return c.chosen(desired)
+	if desired.delayUpTo > desired.Delay { // the delay is a range
+		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
+	}
+	return desired, nil
+}
+
+// handshake is the name of the only control that applies to a WebSocket.
+const handshake = "handshake"
+
+// ForHandshake returns the controls that apply to a WebSocket handshake. It returns an error if the request's handshake control is not
+// valid, and ignores all other controls.
+func (c *Chooser) ForHandshake(r *http.Request) (Controls, error) {
+	if c.policy == None {
+		return Controls{}, nil
+	}
+	query, err := queryControls(r.URL.RawQuery)
+	name := http.CanonicalHeaderKey(headerPrefix + handshake)
+	headers, parameters := http.Header{}, url.Values{}
+	if values, ok := r.Header[name]; ok {
+		headers[name] = values
+	}
+	if values, ok := query[handshake]; ok {
+		parameters[handshake] = values
+	}
+	return Controls{}.requestedBy(headers, parameters, err, c.policy)
 }
 
 // applies determines whether a fault applies to a request, based on chance and on the number of earlier requests with the same key.
@@ -84,21 +114,6 @@ func (c *Chooser) applies(r *http.Request, number, percentage, failures int) boo
 		return false
 	}
 	return failures == 0 || c.failed.Next(c.failed.key(r, number, c.client)) <= failures
-}
-
-// chosen replaces a delay range with a random delay in that range.
-func (c *Chooser) chosen(desired Controls) Controls {
-	if desired.delayUpTo > desired.Delay {
-		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
-	}
-	return desired
-}
-
-// plain returns the defaults for a request whose controls do not apply. Caches must not store the response to this request either.
-func (c Controls) plain(of requested) Controls {
-	c.Headers = withoutCaching(c.Headers)
-	c.requested = of
-	return c
 }
 
 func (c *Controls) apply(f *Fault, number int) {
@@ -111,18 +126,81 @@ func (c *Controls) apply(f *Fault, number int) {
 	}
 }
 
-// checkRequestedFault completes the controls with which a request defines a fault. It returns an error if they contradict each other.
-func (c *Controls) checkRequestedFault() error {
-	if c.requests("status") && c.Connection == ConnectionReset {
-		return errors.New("connection reset sends no response, so it cannot be combined with status")
+const (
+	// maxKeys is the maximum number of keys that Counts remembers.
+	maxKeys = 1024
+	// countMemory is how long Counts remembers a key after its first request.
+	countMemory = 5 * time.Minute
+)
+
+// Counts counts requests by key. If there are too many keys, it forgets the least recently used one.
+type Counts struct {
+	seed maphash.Seed
+
+	mutex  sync.Mutex
+	counts map[uint64]*list.Element // of recent
+	recent *list.List               // contains *count, the most recently used first
+}
+
+type count struct {
+	key   uint64
+	began time.Time
+	count int
+}
+
+// NewCounts returns empty counts.
+func NewCounts() *Counts {
+	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
+}
+
+// key returns the same key for a request and its retries. The key depends on the X-Request-Id header, which proxies preserve when they
+// retry. Without that header, it depends on the method, host, path, query, and client. The key is a hash, because a query can be long.
+// number identifies the fault.
+func (c *Counts) key(r *http.Request, number int, client func(*http.Request) string) uint64 {
+	parts := []string{exchange.SentRequestID(r.Header)}
+	if parts[0] == "" {
+		parts = []string{r.Method, r.Host, r.RequestURI, client(r)}
 	}
-	if c.requests("failures") && !c.requests("status", "delay", "connection") {
-		c.Status = http.StatusServiceUnavailable
+	return c.Hash(append(parts, strconv.Itoa(number))...)
+}
+
+// Hash returns a key for several strings.
+func (c *Counts) Hash(parts ...string) uint64 {
+	var hash maphash.Hash
+	hash.SetSeed(c.seed)
+	for _, part := range parts {
+		_, _ = hash.WriteString(part) // never fails
+		_ = hash.WriteByte(0)         // never fails
 	}
-	if c.requests("percentage") && len(c.requested.names) == 1 {
-		return errors.New("percentage requires another control, such as status=503, which then applies to this share of requests")
+	return hash.Sum64()
+}
+
+// Next counts a request and returns the number of requests with the same key, including this request.
+func (c *Counts) Next(key uint64) int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	now := time.Now()
+	element, found := c.counts[key]
+	switch {
+	case !found:
+		if len(c.counts) == maxKeys {
+			oldest := c.recent.Back()
+			delete(c.counts, countOf(oldest).key)
+			c.recent.Remove(oldest)
+		}
+		element = c.recent.PushFront(&count{key: key, began: now})
+		c.counts[key] = element
+	case now.Sub(countOf(element).began) >= countMemory:
+		*countOf(element) = count{key: key, began: now}
 	}
-	return nil
+	c.recent.MoveToFront(element)
+	countOf(element).count++
+	return countOf(element).count
+}
+
+func countOf(element *list.Element) *count {
+	count, _ := element.Value.(*count) // the list holds no other type
+	return count
 }
 
 // maxFaults is the maximum number of faults in the settings.
@@ -149,37 +227,19 @@ func ParseFaults(text string) ([]Fault, error) {
 	}
 	faults := make([]Fault, len(list))
 	for i, element := range list {
-		parsed, err := parseFault(element)
+		var setting faultSetting
+		err := decodeStrictly(element, &setting)
 		if err != nil {
+			return nil, fmt.Errorf("faults[%d]: %w", i, err)
+		}
+		if faults[i], err = setting.fault(); err != nil {
 			return nil, fmt.Errorf("faults[%d]%w", i, err)
 		}
-		faults[i] = parsed
 	}
 	return faults, nil
 }
 
-// parseFault parses a fault. Errors begin with the rest of the field's path, followed by a colon.
-func parseFault(data []byte) (Fault, error) {
-	var s faultSetting
-	if err := decodeStrictly(data, &s); err != nil {
-		return Fault{}, fmt.Errorf(": %w", err)
-	}
-	return s.fault()
-}
-
-// decodeStrictly decodes JSON. It rejects unknown fields, and data after the JSON value.
-func decodeStrictly(data []byte, target any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(target); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is unexpected data after the list")
-	}
-	return nil
-}
-
+// fault returns the fault. Errors begin with the rest of the field's path, followed by a colon.
 func (s *faultSetting) fault() (Fault, error) {
 	if s.StatusCode == nil && s.DelayMilliseconds == nil && s.MaxDelayMilliseconds == nil && s.Connection == nil {
 		return Fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection")
@@ -191,7 +251,6 @@ func (s *faultSetting) fault() (Fault, error) {
 		checkRange("delayMilliseconds", s.DelayMilliseconds, 0, longest),
 		checkRange("maxDelayMilliseconds", s.MaxDelayMilliseconds, 0, longest),
 		checkRange("failures", s.Failures, 1, maxFailures),
-		s.checkConnection(),
 	} {
 		if err != nil {
 			return Fault{}, err
@@ -199,33 +258,22 @@ func (s *faultSetting) fault() (Fault, error) {
 	}
 	f := Fault{percentage: valueOf(s.Percentage), failures: valueOf(s.Failures), status: valueOf(s.StatusCode),
 		delay: milliseconds(s.DelayMilliseconds), delayUpTo: milliseconds(s.MaxDelayMilliseconds),
-		delays: s.DelayMilliseconds != nil || s.MaxDelayMilliseconds != nil, connection: s.connection()}
+		delays: s.DelayMilliseconds != nil || s.MaxDelayMilliseconds != nil}
+	switch {
+	case s.Connection == nil:
+	case *s.Connection == "Truncate":
+		f.connection = ConnectionTruncate
+	case *s.Connection != "Reset":
+		return f, fmt.Errorf(".connection: %q is neither Reset nor Truncate", *s.Connection)
+	case s.StatusCode != nil:
+		return f, errors.New(".statusCode: connection Reset sends no response")
+	default:
+		f.connection = ConnectionReset
+	}
 	if s.MaxDelayMilliseconds != nil && f.delayUpTo < f.delay {
 		return f, errors.New(".maxDelayMilliseconds: less than delayMilliseconds")
 	}
 	return f, nil
-}
-
-func (s *faultSetting) checkConnection() error {
-	switch {
-	case s.Connection == nil, *s.Connection == "Truncate":
-		return nil
-	case *s.Connection != "Reset":
-		return fmt.Errorf(".connection: %q is neither Reset nor Truncate", *s.Connection)
-	case s.StatusCode != nil:
-		return errors.New(".statusCode: connection Reset sends no response")
-	}
-	return nil
-}
-
-func (s *faultSetting) connection() ConnectionFault {
-	switch valueOf(s.Connection) {
-	case "Reset":
-		return ConnectionReset
-	case "Truncate":
-		return ConnectionTruncate
-	}
-	return ""
 }
 
 func checkRange(name string, value *int, least, most int) error {
@@ -243,4 +291,17 @@ func valueOf[T any](field *T) T {
 		return *new(T)
 	}
 	return *field
+}
+
+// decodeStrictly decodes JSON. It rejects unknown fields, and data after the JSON value.
+func decodeStrictly(data []byte, target any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(target); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is unexpected data after the list")
+	}
+	return nil
 }

@@ -63,7 +63,9 @@ func (p Policy) checkHeader(h Header) error {
 	case p == Full, h.Name == "Content-Language", h.Name == "Content-Type", h.Name == "Retry-After", isOwnName(h.Name):
 		return nil
 	case h.Name == "Location":
-		if !isLocalPath(h.Value) {
+		// Browsers ignore tabs, and treat a backslash like a slash. Every client interprets all other paths as on the same origin.
+		isOther := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+		if !strings.HasPrefix(h.Value, "/") || strings.Contains(h.Value, "//") || strings.ContainsFunc(h.Value, isOther) {
 			return fmt.Errorf("the Location %.100q is not a path on this server, such as /shop; %s", h.Value, needsFull)
 		}
 		return nil
@@ -72,31 +74,22 @@ func (p Policy) checkHeader(h Header) error {
 		"names such as X-Color, X-Test-Color, X-Custom-Color, X-Example-Color, and X-My-Color; %s", h.Name, needsFull)
 }
 
-// isLocalPath reports whether every client interprets a Location as a path on the same origin. Browsers ignore tabs, and treat a backslash
-// like a slash.
-func isLocalPath(location string) bool {
-	isOther := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
-	return strings.HasPrefix(location, "/") && !strings.Contains(location, "//") && !strings.ContainsFunc(location, isOther)
-}
-
 // isOwnName reports whether the canonical name of a header has no meaning to any known software. Proxies, content delivery networks, and
 // frameworks act on some headers whose names begin with X-, and no list of these names is complete. Such names nearly always have several
 // words after X-, as in X-Accel-Redirect. Therefore, isOwnName accepts a single unknown word, and any words after one of a few prefixes.
 func isOwnName(name string) bool {
 	rest, ok := strings.CutPrefix(name, "X-")
-	if !ok || rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return !isAlphanumeric(r) && r != '-' }) {
+	isOther := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+	}
+	if !ok || rest == "" || strings.ContainsFunc(rest, isOther) {
 		return false
 	}
 	first, _, several := strings.Cut(rest, "-")
 	if several {
 		return slices.Contains([]string{"Custom", "Example", "My", "Test"}, first)
 	}
-	return !isKnownWord(first)
-}
-
-// isKnownWord reports whether servers, caches, or frameworks usually act on a header whose name is X- followed by this word.
-func isKnownWord(word string) bool {
-	switch word {
+	switch first { // servers, caches, or frameworks usually act on a header with one of these words
 	case "Age", "Auth", "Authorization", "Backend", "Ban", "Bypass", "Cache", "Cacheable", "Callback", "Charset", "Cluster", "Compress",
 		"Cookie", "Cors", "Csp", "Csrftoken", "Debug", "Encoding", "Error", "Esi", "Expires", "File", "Forward", "Forwarded", "Frame",
 		"Grace", "Gzip", "Host", "Html", "Inertia", "Json", "Keep", "Key", "Language", "Location", "Login", "Logout", "Method",
@@ -105,28 +98,19 @@ func isKnownWord(word string) bool {
 		"Route", "Router", "Scheme", "Script", "Sendfile", "Server", "Session", "Sourcemap", "Ssl", "Status", "Stream", "Surrogate", "Tag",
 		"Tags", "Target", "Template", "Token", "Transform", "Ttl", "Turbolinks", "Upstream", "Uri", "Url", "User", "Varnish", "Vary", "Vercel",
 		"Via", "Xhr", "Xkey":
-		return true
+		return false
 	}
-	return false
-}
-
-func isAlphanumeric(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	return true
 }
 
 // withoutCaching returns only the headers that do not let caches store a response.
 func withoutCaching(headers []Header) []Header {
-	if !slices.ContainsFunc(headers, letsCache) {
-		return headers
-	}
-	return slices.DeleteFunc(slices.Clone(headers), letsCache)
-}
-
-func letsCache(h Header) bool {
-	switch name := http.CanonicalHeaderKey(h.Name); name {
-	case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
-		return true
-	default:
-		return strings.HasSuffix(name, "Cache-Control") // includes headers for content delivery networks
-	}
+	return slices.DeleteFunc(slices.Clone(headers), func(h Header) bool {
+		switch name := http.CanonicalHeaderKey(h.Name); name {
+		case "Edge-Control", "Expires", "Pragma", "Surrogate-Control", "X-Accel-Expires":
+			return true
+		default:
+			return strings.HasSuffix(name, "Cache-Control") // includes headers for content delivery networks
+		}
+	})
 }

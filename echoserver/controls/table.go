@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,18 +31,70 @@ type control struct {
 // here and a field in Controls.
 func table() [12]control {
 	return [...]control{
-		{name: "status", set: (*Controls).setStatus, value: Controls.statusValue, varies: true},
-		{name: "delay", set: (*Controls).setDelay, value: Controls.delayValue, varies: true},
-		{name: "set-header", set: (*Controls).addHeaders, value: Controls.headerNames, repeats: true, varies: true},
-		{name: "size", set: (*Controls).setSize, value: Controls.sizeValue, varies: true},
-		{name: "format", set: (*Controls).setFormat, value: Controls.formatValue, varies: true},
-		{name: "percentage", set: (*Controls).setPercentage, value: func(c Controls) any { return orNil(c.percentage) }},
-		{name: "failures", set: (*Controls).setFailures, value: Controls.failuresValue, varies: true},
-		{name: "early-hints", set: (*Controls).setEarlyHints, value: func(c Controls) any { return orNil(c.EarlyHints) }},
-		{name: "connection", set: (*Controls).setConnection, value: Controls.connectionValue, varies: true},
-		{name: "handshake", set: (*Controls).setHandshake, value: func(c Controls) any { return orNil(c.Handshake) }},
-		{name: "fault", value: Controls.faultIndex},
-		{name: "body", value: Controls.bodyValue, isHidden: true},
+		{name: "status", set: func(c *Controls, values []string, policy Policy) error {
+			return Into(&c.Status, policy.parseStatus)(values[0])
+		}, value: func(c Controls) any { return orNil(c.Status) }, varies: true},
+		{name: "delay", set: (*Controls).setDelay, value: func(c Controls) any {
+			if c.Delay == 0 {
+				return nil
+			}
+			return c.Delay.Round(time.Millisecond).String()
+		}, varies: true},
+		{name: "set-header", set: (*Controls).addHeaders, value: func(c Controls) any {
+			var names []string
+			for _, each := range c.Headers {
+				names = append(names, each.Name)
+			}
+			if names == nil {
+				return nil
+			}
+			return names
+		}, repeats: true, varies: true},
+		{name: "size", set: func(c *Controls, values []string, _ Policy) error {
+			size, err := strconv.Atoi(values[0])
+			if err != nil || size < 0 || size > MaxSize {
+				return fmt.Errorf("%.100q is not a whole number of bytes from 0 to %d", values[0], MaxSize)
+			}
+			c.Size = &size
+			return nil
+		}, value: func(c Controls) any {
+			if c.Size == nil {
+				return nil
+			}
+			return *c.Size
+		}, varies: true},
+		{name: "format", set: func(c *Controls, values []string, _ Policy) error {
+			return Into(&c.Format, OneOf("is not json, text, or html", JSON, Text, HTML))(values[0])
+		}, value: func(c Controls) any { return orNil(c.Format) }, varies: true},
+		{name: "percentage", set: func(c *Controls, values []string, _ Policy) (err error) {
+			c.percentage, err = ParseWhole(values[0], 1, 100)
+			return err
+		}, value: func(c Controls) any { return orNil(c.percentage) }},
+		{name: "failures", set: func(c *Controls, values []string, _ Policy) (err error) {
+			c.failures, err = ParseWhole(values[0], 1, maxFailures)
+			return err
+		}, value: func(c Controls) any { return orNil(c.failures) }, varies: true},
+		{name: "early-hints", set: func(c *Controls, values []string, policy Policy) error {
+			return Into(&c.EarlyHints, policy.parseEarlyHints)(values[0])
+		}, value: func(c Controls) any { return orNil(c.EarlyHints) }},
+		{name: "connection", set: func(c *Controls, values []string, policy Policy) error {
+			return Into(&c.Connection, policy.parseConnection)(values[0])
+		}, value: func(c Controls) any { return orNil(c.Connection) }, varies: true},
+		{name: "handshake", set: func(c *Controls, values []string, _ Policy) error {
+			return Into(&c.Handshake, ParseBoolean)(values[0])
+		}, value: func(c Controls) any { return orNil(c.Handshake) }},
+		{name: "fault", value: func(c Controls) any {
+			if c.fault == 0 {
+				return nil
+			}
+			return c.fault - 1
+		}},
+		{name: "body", value: func(c Controls) any {
+			if c.Body == "" {
+				return nil
+			}
+			return "fixed"
+		}, isHidden: true},
 	}
 }
 
@@ -93,85 +146,6 @@ func orNil[T comparable](value T) any {
 		return nil
 	}
 	return value
-}
-
-func (c *Controls) setStatus(values []string, policy Policy) error {
-	return Into(&c.Status, policy.parseStatus)(values[0])
-}
-
-func (c *Controls) setSize(values []string, _ Policy) error {
-	return Into(&c.Size, parseSize)(values[0])
-}
-
-func (c *Controls) setFormat(values []string, _ Policy) error {
-	return Into(&c.Format, OneOf("is not json, text, or html", JSON, Text, HTML))(values[0])
-}
-
-func (c *Controls) setPercentage(values []string, _ Policy) error {
-	return Into(&c.percentage, parsePercentage)(values[0])
-}
-
-func (c *Controls) setFailures(values []string, _ Policy) error {
-	return Into(&c.failures, parseFailures)(values[0])
-}
-
-func (c *Controls) setEarlyHints(values []string, policy Policy) error {
-	return Into(&c.EarlyHints, policy.parseEarlyHints)(values[0])
-}
-
-func (c *Controls) setConnection(values []string, policy Policy) error {
-	return Into(&c.Connection, policy.parseConnection)(values[0])
-}
-
-func (c *Controls) setHandshake(values []string, _ Policy) error {
-	return Into(&c.Handshake, ParseBoolean)(values[0])
-}
-
-func (c Controls) statusValue() any { return orNil(c.Status) }
-
-func (c Controls) formatValue() any { return orNil(c.Format) }
-
-func (c Controls) failuresValue() any { return orNil(c.failures) }
-
-func (c Controls) connectionValue() any { return orNil(c.Connection) }
-
-func (c Controls) delayValue() any {
-	if c.Delay == 0 {
-		return nil
-	}
-	return c.Delay.Round(time.Millisecond).String()
-}
-
-func (c Controls) headerNames() any {
-	if len(c.Headers) == 0 {
-		return nil
-	}
-	names := make([]string, len(c.Headers))
-	for i, each := range c.Headers {
-		names[i] = each.Name
-	}
-	return names
-}
-
-func (c Controls) sizeValue() any {
-	if c.Size == nil {
-		return nil
-	}
-	return *c.Size
-}
-
-func (c Controls) faultIndex() any {
-	if c.fault == 0 {
-		return nil
-	}
-	return c.fault - 1
-}
-
-func (c Controls) bodyValue() any {
-	if c.Body == "" {
-		return nil
-	}
-	return "fixed"
 }
 
 // Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's.
@@ -226,7 +200,8 @@ func (a Applied) MarshalJSON() ([]byte, error) {
 		}
 		b.WriteByte(separator)
 		separator = ','
-		fmt.Fprintf(&b, "%q:", control.key())
+		name := strings.ReplaceAll(http.CanonicalHeaderKey(control.name), "-", "")
+		fmt.Fprintf(&b, "%q:", strings.ToLower(name[:1])+name[1:]) // such as setHeader for set-header
 		if err := encoder.Encode(control.value); err != nil {
 			return nil, err
 		}
@@ -236,10 +211,4 @@ func (a Applied) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// key returns the control's name in JSON, such as setHeader for set-header.
-func (c *appliedControl) key() string {
-	name := strings.ReplaceAll(http.CanonicalHeaderKey(c.name), "-", "")
-	return strings.ToLower(name[:1]) + name[1:]
 }

@@ -25,10 +25,6 @@ const (
 // ParseStatus parses a response status.
 func ParseStatus(text string) (int, error) { return ParseWhole(text, 200, 599) }
 
-func parsePercentage(text string) (int, error) { return ParseWhole(text, 1, 100) }
-
-func parseFailures(text string) (int, error) { return ParseWhole(text, 1, maxFailures) }
-
 // ParseWhole parses an integer within bounds.
 func ParseWhole(text string, least, most int) (int, error) {
 	number, err := strconv.Atoi(text)
@@ -60,14 +56,6 @@ func (c *Controls) setDelay(values []string, _ Policy) error {
 		return fmt.Errorf("%.100q is neither a duration from 0s to %s nor a range such as 100ms-2s", text, MaxDelay)
 	}
 	return nil
-}
-
-func parseSize(text string) (*int, error) {
-	size, err := strconv.Atoi(text)
-	if err != nil || size < 0 || size > MaxSize {
-		return nil, fmt.Errorf("%.100q is not a whole number of bytes from 0 to %d", text, MaxSize)
-	}
-	return &size, nil
 }
 
 // ParseDefaultHeaders parses the headers that are added to every response.
@@ -160,12 +148,6 @@ func splitHeaders(lists []string) []string {
 		return nil
 	}
 	return append(headers, text[begin:])
-}
-
-// isEmptyList reports whether a list has only empty elements, which are ignored (RFC 9110, 5.6.1.2). The Gateway API conformance suite's
-// client sends an empty list with each request that asks for no response headers.
-func isEmptyList(values []string) bool {
-	return strings.Trim(strings.Join(values, ","), ", \t") == ""
 }
 
 func checkSyntax(h Header) error {

@@ -3,7 +3,6 @@ package describe
 import (
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -33,36 +32,21 @@ type Client struct {
 func describeClient(r *http.Request, trusted []netip.Prefix) Client {
 	c := Client{Remote: r.RemoteAddr, ForwardedFor: parseForwardedFor(r.Header["X-Forwarded-For"]),
 		Forwarded: parseForwarded(r.Header["Forwarded"]), Certificate: describeCertificate(transport.TLSStateOf(r))}
-	c.Address = firstUntrusted(c.Remote, c.chain(), trusted)
+	// X-Forwarded-For takes precedence, because proxies that set only X-Forwarded-For forward a spoofed Forwarded header. Proxies that set
+	// Forwarded nearly always set both headers.
+	chain := c.ForwardedFor
+	if len(chain) == 0 {
+		for _, pair := range c.Forwarded {
+			chain = append(chain, pair.For)
+		}
+	}
+	c.Address = firstUntrusted(c.Remote, chain, trusted)
 	return c
 }
 
 // ClientAddress returns the address of a request's client, or "" if it is not known.
 func ClientAddress(r *http.Request, trusted []netip.Prefix) string {
 	return describeClient(r, trusted).Address
-}
-
-// hideRedacted removes the parsed copies of redacted headers.
-func (c *Client) hideRedacted(r *Redaction) {
-	if r.Adds("X-Forwarded-For") {
-		c.ForwardedFor = nil
-	}
-	if r.Adds("Forwarded") {
-		c.Forwarded = nil
-	}
-}
-
-// chain returns the addresses that the proxies report, starting with the client. X-Forwarded-For takes precedence, because proxies that set
-// only X-Forwarded-For forward a spoofed Forwarded header. Proxies that set Forwarded nearly always set both headers.
-func (c *Client) chain() []string {
-	if len(c.ForwardedFor) > 0 {
-		return c.ForwardedFor
-	}
-	chain := make([]string, len(c.Forwarded))
-	for i, pair := range c.Forwarded {
-		chain[i] = pair.For
-	}
-	return chain
 }
 
 // firstUntrusted returns the first address in the chain, starting at the connection, that is not a trusted proxy. It returns "" if a
@@ -80,6 +64,42 @@ func firstUntrusted(remote string, chain []string, trusted []netip.Prefix) strin
 
 func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// ParseTrustedProxies parses addresses and CIDRs, separated by commas. If the list is empty, no proxy is trusted.
+func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
+	var trusted []netip.Prefix
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		prefix, err := parsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an address or a CIDR such as 10.0.0.0/8", part)
+		}
+		trusted = append(trusted, prefix)
+	}
+	return trusted, nil
+}
+
+// mappedBits is the length, in bits, of the prefix that all IPv4-mapped addresses share.
+const mappedBits = 96
+
+// parsePrefix parses an address or a CIDR. An IPv4-mapped CIDR becomes an IPv4 CIDR, because mapped addresses are compared as IPv4.
+func parsePrefix(text string) (netip.Prefix, error) {
+	if !strings.Contains(text, "/") {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return netip.Prefix{}, err
+		}
+		return address.Unmap().Prefix(address.Unmap().BitLen())
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil || !prefix.Addr().Is4In6() {
+		return prefix, err
+	}
+	return prefix.Addr().Unmap().Prefix(prefix.Bits() - mappedBits)
 }
 
 // Identity describes the server's pod and node. Its values come from environment variables that the operator sets. The response includes no
@@ -119,63 +139,6 @@ func Identify(env map[string]string) Identity {
 	return i
 }
 
-// hideIdentity removes the fields that identify the server: namespace, ingress, service, pod, node, addresses, version, and uptime.
-func (a *Response) hideIdentity() {
-	a.Identity = Identity{}
-	a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info}
-}
-
-// hideProxies removes the remote address and, unless a trusted proxy reports it, the client's address. Both can belong to a proxy in the
-// cluster.
-func (c *Client) hideProxies(trusted []netip.Prefix) {
-	remote, _ := parseNode(c.Remote)
-	address, ok := parseNode(c.Address)
-	if !ok || address == remote || isTrusted(address, trusted) {
-		c.Address = ""
-	}
-	c.Remote = ""
-}
-
-// ParseTrustedProxies parses addresses and CIDRs, separated by commas. If the list is empty, no proxy is trusted.
-func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
-	var trusted []netip.Prefix
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		if part == "" {
-			continue
-		}
-		prefix, err := parsePrefix(part)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not an address or a CIDR such as 10.0.0.0/8", part)
-		}
-		trusted = append(trusted, prefix)
-	}
-	return trusted, nil
-}
-
-// mappedBits is the length, in bits, of the prefix that all IPv4-mapped addresses share.
-const mappedBits = 96
-
-func parsePrefix(text string) (netip.Prefix, error) {
-	if strings.Contains(text, "/") {
-		return parseCIDR(text)
-	}
-	address, err := netip.ParseAddr(text)
-	if err != nil {
-		return netip.Prefix{}, err
-	}
-	return address.Unmap().Prefix(address.Unmap().BitLen())
-}
-
-// parseCIDR parses a CIDR. An IPv4-mapped CIDR becomes an IPv4 CIDR, because mapped addresses are compared as IPv4.
-func parseCIDR(text string) (netip.Prefix, error) {
-	prefix, err := netip.ParsePrefix(text)
-	if err != nil || !prefix.Addr().Is4In6() {
-		return prefix, err
-	}
-	return prefix.Addr().Unmap().Prefix(prefix.Bits() - mappedBits)
-}
-
 // TLS describes the TLS connection of a request, in the same format as the Gateway API conformance suite's echo server.
 type TLS struct {
 	Version            string   `json:"version"`
@@ -209,19 +172,14 @@ func DescribeTLS(state *tls.ConnectionState) *TLS {
 	return a
 }
 
-// describeCertificate describes the client's certificate. It returns nil if the client presented no certificate.
+// describeCertificate describes the client's certificate, with the types of the alternative names in the form that OpenSSL uses. It returns
+// nil if the client presented no certificate.
 func describeCertificate(state *tls.ConnectionState) *Certificate {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return nil
 	}
 	leaf := state.PeerCertificates[0]
-	digest := sha256.Sum256(leaf.Raw)
-	return &Certificate{Subject: leaf.Subject.String(), Issuer: leaf.Issuer.String(), NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter,
-		AlternativeNames: alternativeNames(leaf), SHA256: hex.EncodeToString(digest[:]), Verified: len(state.VerifiedChains) > 0}
-}
-
-// alternativeNames returns the subject alternative names with their types, in the form that OpenSSL uses.
-func alternativeNames(leaf *x509.Certificate) (names []string) {
+	var names []string
 	for _, each := range leaf.DNSNames {
 		names = append(names, "DNS:"+each)
 	}
@@ -234,23 +192,9 @@ func alternativeNames(leaf *x509.Certificate) (names []string) {
 	for _, each := range leaf.EmailAddresses {
 		names = append(names, "email:"+each)
 	}
-	return names
-}
-
-func (a *TLS) facts(client *Certificate) [][2]string {
-	if a == nil {
-		return nil
-	}
-	facts := [][2]string{{"tls", a.Version}, {"cipher", a.CipherSuite}, {"server name", printable(a.ServerName)},
-		{"protocol", a.NegotiatedProtocol}}
-	if client != nil {
-		verified := "not verified"
-		if client.Verified {
-			verified = "verified"
-		}
-		facts = append(facts, [2]string{"client certificate", printable(client.Subject) + " (" + verified + ")"})
-	}
-	return facts
+	digest := sha256.Sum256(leaf.Raw)
+	return &Certificate{Subject: leaf.Subject.String(), Issuer: leaf.Issuer.String(), NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter,
+		AlternativeNames: names, SHA256: hex.EncodeToString(digest[:]), Verified: len(state.VerifiedChains) > 0}
 }
 
 // printable returns text from a client, quoted if a character needs an escape.
@@ -280,7 +224,7 @@ func parseTraceparent(values []string) *Trace {
 		return nil
 	}
 	for i, digits := range []int{2, 32, 16, 2} {
-		if !isHex(parts[i], digits) {
+		if len(parts[i]) != digits || strings.Trim(parts[i], "0123456789abcdef") != "" {
 			return nil
 		}
 	}
@@ -293,9 +237,4 @@ func parseTraceparent(values []string) *Trace {
 		return nil
 	}
 	return &Trace{Version: parts[0], TraceID: parts[1], ParentID: parts[2], Sampled: flags[0]&1 != 0}
-}
-
-// isHex reports whether text consists of the given number of lowercase hexadecimal digits.
-func isHex(text string, digits int) bool {
-	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
 }

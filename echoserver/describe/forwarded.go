@@ -106,10 +106,12 @@ func (e *forwardedElement) add(name, value string) bool {
 		return isNode(value)
 	case "host":
 		e.pair.Host = value
-		return isHost(value)
+		_, err := url.Parse("//" + value)
+		return err == nil && httpguts.ValidHostHeader(value)
 	case "proto":
 		e.pair.Proto = value
-		return isScheme(value)
+		parsed, err := url.Parse(value + ":") // a valid name of a URI scheme (RFC 3986, 3.1)
+		return err == nil && strings.EqualFold(parsed.Scheme, value)
 	}
 	return true
 }
@@ -158,7 +160,8 @@ func parseNode(text string) (netip.Addr, bool) {
 // 7239, 6). An IPv6 address requires brackets, because its last colon could otherwise be mistaken for the one before a port.
 func isNode(text string) bool {
 	name, port, hasPort := splitNode(text)
-	if hasPort && !isPort(port) && !isObfuscated(port) {
+	isPort := 0 < len(port) && len(port) <= 5 && strings.Trim(port, "0123456789") == ""
+	if hasPort && !isPort && !isObfuscated(port) {
 		return false
 	}
 	if inner, ok := strings.CutPrefix(name, "["); ok {
@@ -179,25 +182,10 @@ func splitNode(text string) (name, port string, hasPort bool) {
 	return text[:colon], text[colon+1:], true
 }
 
-func isPort(text string) bool {
-	return 0 < len(text) && len(text) <= 5 && strings.Trim(text, "0123456789") == ""
-}
-
 // isObfuscated reports whether a string replaces a name or a port that a proxy hides (RFC 7239, 6.3).
 func isObfuscated(text string) bool {
 	isOther := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}
 	return len(text) > 1 && text[0] == '_' && !strings.ContainsFunc(text, isOther)
-}
-
-func isHost(text string) bool {
-	_, err := url.Parse("//" + text)
-	return err == nil && httpguts.ValidHostHeader(text)
-}
-
-// isScheme reports whether a string is a valid name of a URI scheme (RFC 3986, 3.1).
-func isScheme(text string) bool {
-	parsed, err := url.Parse(text + ":")
-	return err == nil && strings.EqualFold(parsed.Scheme, text)
 }

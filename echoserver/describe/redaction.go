@@ -39,11 +39,6 @@ func ParseRedaction(text string) (Redaction, error) {
 
 func isNone(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "none") }
 
-// hides reports whether a header's values are redacted. The name must be in canonical form.
-func (r *Redaction) hides(name string) bool {
-	return !r.off && (isSecretName(name) || r.Adds(name))
-}
-
 // Adds reports whether the settings list this header among the additional headers to redact. The name must be in canonical form.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
@@ -53,7 +48,7 @@ func (r *Redaction) Apply(headers http.Header) http.Header {
 	shown := headers
 	copied := false
 	for name, values := range headers {
-		if !r.hides(name) {
+		if r.off || !isSecretName(name) && !r.Adds(name) {
 			continue
 		}
 		if !copied {
@@ -79,8 +74,8 @@ func redact(value string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s [redacted: %d bytes, sha256 %x]", scheme, len(secret), digest[:4]))
 }
 
-// These limits apply to the length, in bytes, of all words that isSecretWord and isWordOfKey recognize. Each word is at least as long as
-// the first limit and shorter than the second.
+// These limits apply to the length, in bytes, of all words that isSecretWord recognizes. Each word is at least as long as the first limit
+// and shorter than the second.
 const (
 	minSecretWord = 3
 	maxSecretWord = 16
@@ -116,34 +111,25 @@ func isSecretWord(word, previous string) bool {
 	case "assertion", "authorization", "cookie", "credential", "dpop", "jwt", "passphrase", "passwd", "pwd", "session":
 		return true
 	case "key":
-		return isWordOfKey(lowerEnd(buffer[:], previous))
-	default:
-		return endsLikeSecret(lower)
+		switch string(lowerEnd(buffer[:], previous)) {
+		case "acces", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master", "private", "shared",
+			"signing", "subscription": // without a final s: acces stands for access
+			return true
+		}
+		return false
+	default: // a compound word, such as csrftoken, may end in a word for a secret
+		switch lower[len(lower)-1] {
+		case 'd':
+			return bytes.HasSuffix(lower, []byte("password"))
+		case 'n':
+			return bytes.HasSuffix(lower, []byte("token"))
+		case 't':
+			return bytes.HasSuffix(lower, []byte("secret"))
+		case 'y':
+			return bytes.HasSuffix(lower, []byte("apikey"))
+		}
+		return false
 	}
-}
-
-// endsLikeSecret reports whether a compound word, such as csrftoken, ends in a word for a secret.
-func endsLikeSecret(lower []byte) bool {
-	switch lower[len(lower)-1] {
-	case 'd':
-		return bytes.HasSuffix(lower, []byte("password"))
-	case 'n':
-		return bytes.HasSuffix(lower, []byte("token"))
-	case 't':
-		return bytes.HasSuffix(lower, []byte("secret"))
-	case 'y':
-		return bytes.HasSuffix(lower, []byte("apikey"))
-	}
-	return false
-}
-
-func isWordOfKey(lower []byte) bool {
-	switch string(lower) {
-	case "acces", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master", "private", "shared",
-		"signing", "subscription": // without a final s: acces stands for access
-		return true
-	}
-	return false
 }
 
 // lowerEnd returns as much of the end of a word as fits into the buffer, in lower case and without a final s.

@@ -65,17 +65,6 @@ type Server struct {
 	Info     map[string]string `json:"info,omitempty"`
 }
 
-// headerNames returns the field names in an HTTP/1 request's header in their original order and case. It ignores lines that continue a
-// value, because the text before their colon may be part of a secret.
-func headerNames(r *http.Request) []string {
-	c := transport.ConnectionOf(r)
-	if c == nil {
-		return nil
-	}
-	names, _ := c.FieldNames(r)
-	return slices.DeleteFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
-}
-
 // Describer describes requests.
 type Describer struct {
 	Identity       Identity
@@ -88,19 +77,16 @@ type Describer struct {
 	Draining       func() bool
 }
 
-// portOf returns the port on which a request arrived.
-func (d *Describer) portOf(r *http.Request) string {
-	if secure := transport.TLSConnectionOf(r); secure != nil {
-		return secure.Port()
-	}
-	return d.Port
-}
-
 // Client describes the client that sent a request.
 func (d *Describer) Client(r *http.Request) Client {
 	c := describeClient(r, d.TrustedProxies)
-	if !d.ShowIdentity {
-		c.hideProxies(d.TrustedProxies)
+	if !d.ShowIdentity { // the remote address and, unless a trusted proxy reports it, the client's can belong to a proxy in the cluster
+		remote, _ := parseNode(c.Remote)
+		address, ok := parseNode(c.Address)
+		if !ok || address == remote || isTrusted(address, d.TrustedProxies) {
+			c.Address = ""
+		}
+		c.Remote = ""
 	}
 	return c
 }
@@ -111,27 +97,43 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
 		query, _ = url.ParseQuery(r.URL.RawQuery) // the path still contains the parameters that cannot be parsed
 	}
+	port := d.Port
+	if secure := transport.TLSConnectionOf(r); secure != nil {
+		port = secure.Port()
+	}
+	var names []string
+	if c := transport.ConnectionOf(r); c != nil {
+		names, _ = c.FieldNames(r)
+		// A line that continues a value is not a field. The text before its colon may be part of a secret.
+		names = slices.DeleteFunc(names, func(name string) bool { return !httpguts.ValidHeaderFieldName(name) })
+	}
 	a := &Response{
 		Path: r.RequestURI, Host: r.Host, Method: r.Method, Proto: r.Proto,
 		Headers:  d.Redaction.Apply(r.Header),
-		Port:     d.portOf(r),
+		Port:     port,
 		Identity: d.Identity,
 		TLS:      DescribeTLS(transport.TLSStateOf(r)),
-		Request: Request{ID: e.ID, Time: e.Began.UTC(), Query: query, HeaderNames: headerNames(r),
-			ContentLength: r.ContentLength, Body: body, Trailers: d.Redaction.Apply(r.Trailer)},
+		Request: Request{ID: e.ID, Time: e.Began.UTC(), Query: query, HeaderNames: names, ContentLength: r.ContentLength,
+			Body: body, Trailers: d.Redaction.Apply(r.Trailer)},
 		Client: d.Client(r),
 		Trace:  parseTraceparent(r.Header["Traceparent"]),
 		Server: Server{Node: d.Identity.Node, PodIP: d.Identity.PodIP, HostIP: d.Identity.HostIP, Info: d.Identity.Info,
-			Version: d.Version, Uptime: time.Since(d.Started).Truncate(time.Second).String(),
-			Draining: d.Draining()},
+			Version: d.Version, Uptime: time.Since(d.Started).Truncate(time.Second).String(), Draining: d.Draining()},
 		Applied: applied,
 	}
-	a.Client.hideRedacted(&d.Redaction)
+	// The parsed copies of redacted headers are removed.
+	if d.Redaction.Adds("X-Forwarded-For") {
+		a.Client.ForwardedFor = nil
+	}
+	if d.Redaction.Adds("Forwarded") {
+		a.Client.Forwarded = nil
+	}
 	if d.Redaction.Adds("Traceparent") {
 		a.Trace = nil
 	}
 	if !d.ShowIdentity {
-		a.hideIdentity()
+		a.Identity = Identity{}
+		a.Server = Server{Draining: a.Server.Draining, Info: a.Server.Info} // the other fields identify the server
 	}
 	a.listRaw()
 	return a
@@ -223,7 +225,17 @@ func (a *Response) facts() [][2]string {
 		{"node", a.Server.Node},
 		{"version", a.Server.Version},
 	}
-	facts = append(facts, a.TLS.facts(a.Client.Certificate)...)
+	if a.TLS != nil {
+		facts = append(facts, [][2]string{{"tls", a.TLS.Version}, {"cipher", a.TLS.CipherSuite},
+			{"server name", printable(a.TLS.ServerName)}, {"protocol", a.TLS.NegotiatedProtocol}}...)
+		if client := a.Client.Certificate; client != nil {
+			verified := "not verified"
+			if client.Verified {
+				verified = "verified"
+			}
+			facts = append(facts, [2]string{"client certificate", printable(client.Subject) + " (" + verified + ")"})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.Server.Info)) {
 		facts = append(facts, [2]string{name, a.Server.Info[name]})
 	}

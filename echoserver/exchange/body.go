@@ -28,11 +28,8 @@ const (
 	restBuffer = 8 << 10
 )
 
-// ErrOverBudget reports that the budget does not allow a request.
+// ErrOverBudget reports that the budget does not allow a request or a message.
 var ErrOverBudget = errors.New(transport.OverBudget)
-
-// encodingBase64 is the encoding for a body that is not text.
-const encodingBase64 = "base64"
 
 // Body describes the body of a request.
 type Body struct {
@@ -123,14 +120,13 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 	if isCut {
 		whole = WithoutPartialRune(data)
 	}
+	// JSON would need six bytes for each control character. The control characters that occur in text are shorter.
+	isControl := func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 	if utf8.Valid(whole) && !slices.ContainsFunc(data, isControl) {
 		return string(whole), "utf-8"
 	}
-	return base64.StdEncoding.EncodeToString(data), encodingBase64
+	return base64.StdEncoding.EncodeToString(data), "base64"
 }
-
-// isControl reports whether a byte is a control character that does not occur in text. JSON would need six bytes for each such character.
-func isControl(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
 
 // WithoutPartialRune returns data without an incomplete character at its end.
 func WithoutPartialRune(data []byte) []byte {

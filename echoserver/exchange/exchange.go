@@ -190,10 +190,9 @@ const (
 	MaxWaiting = 1000
 	// WaitingCost is the memory, in bytes, that a delayed response holds in addition to the memory for its request.
 	WaitingCost = 1 << 10
+	// LimitDelays is the reason that metrics report for ErrTooManyDelays.
+	LimitDelays = "delays"
 )
-
-// LimitDelays is the reason that metrics report for ErrTooManyDelays.
-const LimitDelays = "delays"
 
 // ErrTooManyDelays reports that MaxWaiting responses are already delayed.
 var ErrTooManyDelays = fmt.Errorf("%d responses are already delayed", MaxWaiting)

@@ -69,15 +69,8 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// end cancels the call's context. Over HTTP/1.1, net/http then reads the data that the client is still sending, and writes the end of the
-// response.
-func (c *call) end() {
-	c.cancel(nil)
-	c.watching.Wait()
-	exchange.SetDeadlines(c.Exchange, time.Now().Add(exchange.StallTimeout))
-}
-
-// Read implements io.Reader for Connect, which reads messages into buffers that grow as data arrives.
+// Read implements io.Reader for Connect, which reads messages into buffers that grow as data arrives, and discards the bytes that exceed
+// the limit.
 func (c *call) Read(p []byte) (int, error) {
 	if c.received == 0 {
 		c.setReadDeadline(c.patience)
@@ -86,7 +79,13 @@ func (c *call) Read(p []byte) (int, error) {
 	if c.received == 0 && n > 0 {
 		c.setReadDeadline(messageTimeout)
 	}
-	if !c.receive(int64(n)) {
+	const limit = maxMessage + prefixSize
+	before := min(c.received, limit)
+	c.received += int64(n)
+	if before < limit && c.received > limit {
+		c.metrics.Rejected(LimitMessage)
+	}
+	if !c.acquire(messageFactor * (min(c.received, limit) - before)) {
 		return 0, c.outOfMemory()
 	}
 	switch {
@@ -96,7 +95,17 @@ func (c *call) Read(p []byte) (int, error) {
 		c.clearReadDeadline()
 		return n, err
 	}
-	c.err = c.readError(err)
+	cause := c.cause()
+	switch {
+	case cause != nil:
+		c.err = callError(cause)
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to expire
+		c.err = callError(context.DeadlineExceeded)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.err = connect.NewError(connect.CodeDeadlineExceeded, errors.New("no message was received in time"))
+	default:
+		c.err = callError(err)
+	}
 	return n, c.err
 }
 
@@ -117,17 +126,6 @@ func (c *call) setReadDeadline(timeout time.Duration) {
 
 func (c *call) clearReadDeadline() { _ = c.controller.SetReadDeadline(time.Time{}) }
 
-// receive acquires memory for received bytes. Connect discards the bytes that exceed the limit.
-func (c *call) receive(n int64) bool {
-	const limit = maxMessage + prefixSize
-	before := min(c.received, limit)
-	c.received += n
-	if before < limit && c.received > limit {
-		c.metrics.Rejected(LimitMessage)
-	}
-	return c.acquire(messageFactor * (min(c.received, limit) - before))
-}
-
 // acquire acquires memory that the call holds until the next message is received or the call ends. It returns false if the budget does not
 // allow this.
 func (c *call) acquire(bytes int64) bool {
@@ -138,31 +136,11 @@ func (c *call) acquire(bytes int64) bool {
 	return ok
 }
 
-// releaseMessage releases the memory of a message, so that the next one can be received.
-func (c *call) releaseMessage() {
-	c.Release(c.acquired)
-	c.acquired, c.received = 0, 0
-}
-
 // outOfMemory counts a rejection for lack of memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
 	c.metrics.Rejected(transport.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server does not have enough memory for the message"))
 	return c.err
-}
-
-// readError returns the error for a call whose request could not be read.
-func (c *call) readError(err error) error {
-	cause := c.cause()
-	switch {
-	case cause != nil:
-		return callError(cause)
-	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to expire
-		return callError(context.DeadlineExceeded)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("no message was received in time"))
-	}
-	return callError(err)
 }
 
 // callError returns the error for a call whose context is done, or whose connection has failed.
@@ -275,7 +253,8 @@ type callConn struct {
 // sure that no other message follows. In this case, the memory for the message stays reserved.
 func (c *callConn) Receive(message any) error {
 	if c.Spec().StreamType&connect.StreamTypeClient != 0 {
-		c.call.releaseMessage()
+		c.call.Release(c.call.acquired)
+		c.call.acquired, c.call.received = 0, 0
 		defer c.call.clearReadDeadline()
 	}
 	return c.StreamingHandlerConn.Receive(message)

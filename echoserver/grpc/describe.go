@@ -19,9 +19,19 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	if !c.acquireDescription() {
 		return nil, c.outOfMemory()
 	}
+	i := &h.Describer.Identity
+	server := &echov1.Server{Draining: h.Describer.Draining(), Info: map[string]string{}}
+	if h.Describer.ShowIdentity {
+		server.Namespace, server.Ingress, server.Service = utf8Text(i.Namespace), utf8Text(i.Ingress), utf8Text(i.Service)
+		server.Pod, server.Node, server.PodIp, server.HostIp = utf8Text(i.Pod), utf8Text(i.Node), utf8Text(i.PodIP), utf8Text(i.HostIP)
+		server.Version = h.Describer.Version
+	}
+	for name, value := range i.Info {
+		server.Info[utf8Text(name)] = utf8Text(value)
+	}
 	client := h.Describer.Client(r)
 	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.ID),
-		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: h.describeServer()}
+		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: server}
 	var raw describe.RawList
 	raw.Add("authority", r.Host)
 	metadata := raw.AddFields("metadata", h.Describer.Redaction.Apply(r.Header))
@@ -43,20 +53,6 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 // acquireDescription acquires the part of a description's memory that the cost of the request does not include.
 func (c *call) acquireDescription() bool {
 	return c.acquire(descriptionFactor * max(0, c.HeaderSize-transport.IncludedHeader))
-}
-
-func (h *Handler) describeServer() *echov1.Server {
-	i := &h.Describer.Identity
-	server := &echov1.Server{Draining: h.Describer.Draining(), Info: map[string]string{}}
-	if h.Describer.ShowIdentity {
-		server.Namespace, server.Ingress, server.Service = utf8Text(i.Namespace), utf8Text(i.Ingress), utf8Text(i.Service)
-		server.Pod, server.Node, server.PodIp, server.HostIp = utf8Text(i.Pod), utf8Text(i.Node), utf8Text(i.PodIP), utf8Text(i.HostIP)
-		server.Version = h.Describer.Version
-	}
-	for name, value := range i.Info {
-		server.Info[utf8Text(name)] = utf8Text(value)
-	}
-	return server
 }
 
 // eachMetadata calls visit with each value of the metadata, sorted by key. Keys are in lowercase, as in HTTP/2.

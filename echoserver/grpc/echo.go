@@ -38,8 +38,15 @@ func (s *echoService) Unary(ctx context.Context, request *echov1.EchoRequest) (*
 // ServerStream implements echov1.EchoHandler.
 func (s *echoService) ServerStream(ctx context.Context, request *echov1.ServerStreamRequest,
 	stream *connect.ServerStream[echov1.EchoResponse]) error {
-	if err := checkStream(request); err != nil {
-		return err
+	size := len(request.Message) + len(request.Data)
+	switch {
+	case request.Count > maxStreamCount:
+		return invalidArgument("count: %d is not a number from 0 to %d", request.Count, maxStreamCount)
+	case int64(request.IntervalMilliseconds) > controls.MaxDelay.Milliseconds():
+		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds,
+			controls.MaxDelay.Milliseconds())
+	case int(request.Count)*size > controls.MaxSize: // no overflow, because count is at most maxStreamCount
+		return invalidArgument("count: %d responses of %d bytes exceed the limit of %d bytes", request.Count, size, controls.MaxSize)
 	}
 	call, err := s.handler.describe(callOf(ctx))
 	if err != nil {
@@ -52,34 +59,11 @@ func (s *echoService) ServerStream(ctx context.Context, request *echov1.ServerSt
 			return err
 		}
 		response.Call = nil
-		if err := wait(ctx, time.Duration(request.IntervalMilliseconds)*time.Millisecond); err != nil {
-			return err
+		select {
+		case <-time.After(time.Duration(request.IntervalMilliseconds) * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-	}
-}
-
-// checkStream returns an error if a stream of responses would exceed a limit.
-func checkStream(request *echov1.ServerStreamRequest) error {
-	size := len(request.Message) + len(request.Data)
-	switch {
-	case request.Count > maxStreamCount:
-		return invalidArgument("count: %d is not a number from 0 to %d", request.Count, maxStreamCount)
-	case int64(request.IntervalMilliseconds) > controls.MaxDelay.Milliseconds():
-		return invalidArgument("interval_milliseconds: %d is not a number from 0 to %d", request.IntervalMilliseconds,
-			controls.MaxDelay.Milliseconds())
-	case int(request.Count)*size > controls.MaxSize: // no overflow, because count is at most maxStreamCount
-		return invalidArgument("count: %d responses of %d bytes exceed the limit of %d bytes", request.Count, size, controls.MaxSize)
-	}
-	return nil
-}
-
-// wait waits for a duration. If the call ends earlier, wait returns the reason.
-func wait(ctx context.Context, duration time.Duration) error {
-	select {
-	case <-time.After(duration):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -125,57 +109,12 @@ func (s *echoService) BidiStream(ctx context.Context, stream *connect.BidiStream
 	}
 }
 
+func invalidArgument(format string, arguments ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, arguments...))
+}
+
 // ControlStatus is the name of the control that sets a call's status.
 const ControlStatus = "grpc-status"
-
-// callControls contains the controls that apply to calls to the echo services. All other controls apply only to HTTP.
-type callControls struct {
-	code  statusCode // 0 means no change
-	delay time.Duration
-}
-
-// with returns a call's controls, with g as the defaults.
-func (g callControls) with(metadata http.Header) (callControls, error) {
-	for name, set := range map[string]func(string) error{
-		"X-Echo-Grpc-Status": controls.Into(&g.code, parseCode),
-		"X-Echo-Delay":       controls.Into(&g.delay, controls.ParseDelay),
-	} {
-		values := metadata[name]
-		if len(values) == 0 {
-			continue
-		}
-		err := set(values[0])
-		if len(values) > 1 {
-			err = errors.New("specified more than once")
-		}
-		if err != nil {
-			return g, invalidArgument("%s: %w", strings.ToLower(name), err)
-		}
-	}
-	return g, nil
-}
-
-// applied returns the value of X-Echo-Applied, which is empty if no control is set.
-func (g callControls) applied() string {
-	var parts []string
-	if g.code != codeOK {
-		parts = append(parts, ControlStatus+"="+strconv.Itoa(int(g.code)))
-	}
-	if g.delay > 0 {
-		parts = append(parts, "delay="+g.delay.Round(time.Millisecond).String())
-	}
-	return strings.Join(parts, ", ")
-}
-
-// count adds a call's controls to the metrics.
-func (g callControls) count(m Metrics) {
-	if g.code != codeOK {
-		m.Applied(ControlStatus)
-	}
-	if g.delay > 0 {
-		m.Applied("delay")
-	}
-}
 
 // control applies a call's controls before Connect reads the first message. It returns an error if they end the call.
 func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
@@ -185,43 +124,53 @@ func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _
 }
 
 func (h *Handler) applyControls(ctx context.Context, c *call) error {
-	desired := callControls{delay: h.Delay}
-	if h.Controls {
-		var err error
-		if desired, err = desired.with(c.request.Header); err != nil {
+	code, delay := codeOK, h.Delay
+	for name, set := range map[string]func(string) error{ // all other controls apply only to HTTP
+		"X-Echo-Grpc-Status": func(text string) error {
+			number, err := controls.ParseWhole(text, 0, len(codeNames())-1)
+			code = statusCode(number)
 			return err
+		},
+		"X-Echo-Delay": controls.Into(&delay, controls.ParseDelay),
+	} {
+		values := c.request.Header[name]
+		if len(values) == 0 || !h.Controls {
+			continue
+		}
+		err := set(values[0])
+		if len(values) > 1 {
+			err = errors.New("specified more than once")
+		}
+		if err != nil {
+			return invalidArgument("%s: %w", strings.ToLower(name), err)
 		}
 	}
-	if applied := desired.applied(); applied != "" {
-		c.Header().Set("X-Echo-Applied", applied)
-		desired.count(h.Metrics)
+	var applied []string
+	if code != codeOK {
+		h.Metrics.Applied(ControlStatus)
+		applied = append(applied, ControlStatus+"="+strconv.Itoa(int(code)))
 	}
-	if err := h.delayCall(ctx, c, desired.delay); err != nil {
-		return err
+	if delay > 0 {
+		h.Metrics.Applied("delay")
+		applied = append(applied, "delay="+delay.Round(time.Millisecond).String())
 	}
-	if desired.code != codeOK {
-		return connect.NewError(connect.Code(desired.code), errors.New("requested by x-echo-grpc-status"))
+	if applied != nil {
+		c.Header().Set("X-Echo-Applied", strings.Join(applied, ", "))
 	}
-	return nil
-}
-
-func (h *Handler) delayCall(ctx context.Context, c *call, delay time.Duration) error {
 	err := h.Delays.Await(ctx, c.Exchange, delay)
 	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, exchange.ErrTooManyDelays):
 		return connect.NewError(connect.CodeResourceExhausted, err)
 	case errors.Is(err, exchange.ErrOverBudget):
 		return c.outOfMemory()
+	case err != nil:
+		return callError(err)
 	}
-	return callError(err)
-}
-
-func parseCode(text string) (statusCode, error) {
-	code, err := controls.ParseWhole(text, 0, len(codeNames())-1)
-	return statusCode(code), err
+	if code != codeOK {
+		return connect.NewError(connect.Code(code), errors.New("requested by x-echo-grpc-status"))
+	}
+	return nil
 }
 
 // statusCode is a gRPC status code.
@@ -242,7 +191,3 @@ func codeNames() []string {
 
 // String implements fmt.Stringer.
 func (c statusCode) String() string { return codeNames()[c] }
-
-func invalidArgument(format string, arguments ...any) error {
-	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, arguments...))
-}

@@ -90,12 +90,10 @@ type Handler struct {
 
 // NewHandler returns a handler that serves all gRPC services.
 func NewHandler(c Config) *Handler {
-	h := &Handler{Config: c, procedures: map[string]http.Handler{},
-		unknown: connect.NewErrorWriter()}
+	h := &Handler{Config: c, procedures: map[string]http.Handler{}, unknown: connect.NewErrorWriter()}
 	echoes := connect.WithHandlerOptions(h.options(maxMessage), connect.WithRequestGate(h.control))
 	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
 	h.add("Echo", "EchoTwo", "EchoThree")(grpcecho.NewGrpcEchoHandler(&gatewayAPIService{handler: h}, echoes))
-
 	short := h.options(maxShortMessage)
 	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{draining: c.Describer.Draining, notReady: c.NotReady}, short))
 	reflector := grpcreflect.NewStaticReflector(echov1.EchoName, grpcecho.GrpcEchoName, grpchealth.HealthV1ServiceName,
@@ -126,7 +124,11 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	c := &call{Exchange: e, request: r, metrics: h.Metrics, controller: http.NewResponseController(e)}
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
-	defer c.end()
+	defer func() { // over HTTP/1.1, net/http then reads the data that the client is still sending, and writes the end of the response
+		c.cancel(nil)
+		c.watching.Wait()
+		exchange.SetDeadlines(e, time.Now().Add(exchange.StallTimeout))
+	}()
 	_ = c.controller.EnableFullDuplex() // otherwise, HTTP/1.1 responses would wait for the whole request; HTTP/2 is always full-duplex
 	forConnect := r.WithContext(ctx)
 	forConnect.Body, forConnect.Header = c, shortHeader(r.Header)

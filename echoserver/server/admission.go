@@ -22,37 +22,17 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := transport.MeasureHeader(r)
 	e.HeaderSize = size.Bytes
 	if r.ProtoMajor == 1 {
-		if len(r.TransferEncoding) > 0 && isAmbiguous(c, r) {
-			e.Header().Set("Connection", "close") // another server may have interpreted the request differently (RFC 9112, 6.1)
+		if len(r.TransferEncoding) > 0 { // another server could have used a Content-Length, and interpreted the request differently
+			names, ok := c.FieldNames(r)
+			isLength := func(name string) bool { return strings.EqualFold(name, "Content-Length") }
+			if !ok || slices.ContainsFunc(names, isLength) {
+				e.Header().Set("Connection", "close") // RFC 9112, 6.1
+			}
 		}
 	} else if !h.admitStream(e, r, c, size.Bytes+int64(size.Fields)*transport.FieldCost) {
 		return false
 	}
 	return h.checkHeader(e, r, size, longestField)
-}
-
-// isAmbiguous reports whether a request with a Transfer-Encoding has, or may have, a Content-Length that another server could have used.
-func isAmbiguous(c *transport.Connection, r *http.Request) bool {
-	names, ok := c.FieldNames(r)
-	return !ok || slices.ContainsFunc(names, isContentLength)
-}
-
-// checkHeader rejects a request whose header or trailer exceeds a limit.
-func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size transport.HeaderSize, longestField string) bool {
-	rejected := transport.CheckHeader(size, h.maxHeaderBytes)
-	if rejected == nil {
-		return true
-	}
-	h.metrics.Rejected(transport.LimitHeader)
-	rejected.Log(h.log, r.RemoteAddr, longestField)
-	if e.Stream != nil && keepsMuch(r) { // a response without a body need not wait for the client
-		e.WriteHeader(rejected.Status)
-		return false
-	}
-	clear(r.Header) // the header is not needed while the response waits for the client
-	exchange.Reject(e, rejected.Status, rejected.Reason)
-	e.Finish()
-	return false
 }
 
 // admitStream reserves memory for an HTTP/2 request, which shares its connection with other requests. size is the header size, in bytes.
@@ -98,14 +78,30 @@ func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	return h.checkHeader(e, r, size, longestField)
 }
 
+// checkHeader rejects a request whose header or trailer exceeds a limit.
+func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size transport.HeaderSize, longestField string) bool {
+	rejected := transport.CheckHeader(size, h.maxHeaderBytes)
+	if rejected == nil {
+		return true
+	}
+	h.metrics.Rejected(transport.LimitHeader)
+	rejected.Log(h.log, r.RemoteAddr, longestField)
+	if e.Stream != nil && keepsMuch(r) { // a response without a body need not wait for the client
+		e.WriteHeader(rejected.Status)
+		return false
+	}
+	clear(r.Header) // the header is not needed while the response waits for the client
+	exchange.Reject(e, rejected.Status, rejected.Reason)
+	e.Finish()
+	return false
+}
+
 // exhausted responds to a request for which the budget has no memory left.
 func (h *handler) exhausted(e *exchange.Exchange) {
 	h.metrics.Rejected(transport.LimitMemory)
 	e.Header().Set("Retry-After", "1")
 	exchange.Reject(e, http.StatusServiceUnavailable, transport.OverBudget)
 }
-
-func isContentLength(name string) bool { return strings.EqualFold(name, "Content-Length") }
 
 // unreadable responds to a request whose body could not be read.
 func (h *handler) unreadable(e *exchange.Exchange, err error) {

@@ -78,20 +78,17 @@ func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
 	if c.length > slowLength {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, so does writing
 	}
-	if c.text != nil && status == http.StatusOK && mayHaveRange(r) {
+	// Only GET supports ranges, and an unknown unit is ignored (RFC 9110, 14.2). The server also ignores multiple ranges, because a short
+	// request with many ranges could cause a long response.
+	ranges := r.Header.Get("Range")
+	mayHaveRange := r.Method == http.MethodGet && (ranges == "" || strings.HasPrefix(ranges, "bytes=") && !strings.Contains(ranges, ","))
+	if c.text != nil && status == http.StatusOK && mayHaveRange {
 		http.ServeContent(w, r, "", time.Time{}, c.text)
 		return
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(c.length))
 	w.WriteHeader(status)
 	_, _ = io.Copy(w, c.source) // the client may have disconnected
-}
-
-// mayHaveRange reports whether net/http may evaluate a request's Range header. Only GET supports ranges, and an unknown unit is ignored
-// (RFC 9110, 14.2). The server also ignores multiple ranges, because a short request with many ranges could cause a long response.
-func mayHaveRange(r *http.Request) bool {
-	text := r.Header.Get("Range")
-	return r.Method == http.MethodGet && (text == "" || strings.HasPrefix(text, "bytes=") && !strings.Contains(text, ","))
 }
 
 // filler generates endless text.
@@ -108,26 +105,6 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 		n += copy(p[n:], lines)
 	}
 	return n, nil
-}
-
-// worstResponse returns the maximum memory, in bytes, that a response can use in addition to what the cost of the request includes.
-// Generated text needs only a copy buffer.
-func worstResponse(e *exchange.Exchange, r *http.Request, b *exchange.Body, size *int) int64 {
-	if size != nil {
-		return int64(min(*size, copyBuffer))
-	}
-	if worst := describe.MaxBytes(e, r, b); worst > 2*transport.IncludedResponse {
-		return worst
-	}
-	return 0
-}
-
-// resetConnection resets the TCP connection of an HTTP/1.1 request, or only the stream of an HTTP/2 request.
-func resetConnection(r *http.Request) {
-	if c := transport.ConnectionOf(r); c != nil && r.ProtoMajor == 1 {
-		_ = c.SendReset() // fails only if the client has disconnected
-	}
-	panic(http.ErrAbortHandler) // makes net/http close the connection or reset the stream
 }
 
 // truncatedWriter is a response writer that drops everything after a given number of bytes.
@@ -148,10 +125,3 @@ func (t *truncatedWriter) Write(data []byte) (int, error) {
 
 // WriteString implements io.StringWriter.
 func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
-
-// truncate writes the headers and the first half of the body, and then aborts the response.
-func (c *content) truncate(e *exchange.Exchange, r *http.Request, status int) {
-	c.write(&truncatedWriter{Exchange: e, left: c.length / 2}, r, status)
-	_ = http.NewResponseController(e).Flush() // the client may have disconnected
-	panic(http.ErrAbortHandler)               // makes net/http close the connection or reset the stream
-}

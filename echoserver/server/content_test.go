@@ -432,8 +432,8 @@ func TestStreamBody_keepsConnectionAfterChunkedBody(t *testing.T) {
 	}
 }
 
-// TestDigestStream requests digests of bodies instead of the bodies.
-func TestDigestStream(t *testing.T) {
+// TestStreamBody_respondsWithDigest requests digests of bodies instead of the bodies.
+func TestStreamBody_respondsWithDigest(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for proto, client := range echotest.Clients(t) {
 		for query, size := range map[string]int{"digest": 0, "digest=": 1, "digest&tenant=a": 2, "tenant=a&digest": 10 << 20} {

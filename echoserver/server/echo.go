@@ -39,14 +39,23 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	case desired.Connection == controls.ConnectionReset:
 		h.metrics.applied(desired.Applied())
 		e.Status = statusNoResponse
-		resetConnection(r)
+		if c := transport.ConnectionOf(r); c != nil && r.ProtoMajor == 1 {
+			_ = c.SendReset() // fails only if the client has disconnected
+		}
+		panic(http.ErrAbortHandler) // makes net/http close the connection or reset the stream
 	default:
 		h.respond(e, r, &desired, body)
 	}
 }
 
 func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *controls.Controls, body *exchange.Body) {
-	worst := worstResponse(e, r, body, desired.Size)
+	worst := describe.MaxBytes(e, r, body) // the maximum memory that the response can use in addition to what the cost of the request includes
+	switch {
+	case desired.Size != nil: // generated text needs only a copy buffer
+		worst = int64(min(*desired.Size, copyBuffer))
+	case worst <= 2*transport.IncludedResponse:
+		worst = 0
+	}
 	if worst > 0 && !e.Acquire(worst) {
 		h.exhausted(e)
 		return
@@ -68,8 +77,9 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // status 103 must not be recorded as the final status
 	}
 	if desired.Connection == controls.ConnectionTruncate {
-		content.truncate(e, r, desired.StatusOrOK())
-		return
+		content.write(&truncatedWriter{Exchange: e, left: content.length / 2}, r, desired.StatusOrOK())
+		_ = http.NewResponseController(e).Flush() // the client may have disconnected
+		panic(http.ErrAbortHandler)               // makes net/http close the connection or reset the stream
 	}
 	content.write(e, r, desired.StatusOrOK())
 }
@@ -112,15 +122,14 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 	h.metrics.applied(applied)
 	e.Header().Set("X-Echo-Applied", applied.String())
 	describer := *h.describer
-	describer.ShowIdentity = h.showIdentity && (h.controls == controls.Full || isSameOrigin(r))
+	if h.controls != controls.Full {
+		// The handshake must come from one of this server's pages, or from no page at all. Browsers let pages from any origin read WebSocket
+		// messages, but not responses to other requests.
+		origin, err := url.Parse(r.Header.Get("Origin"))
+		isSameOrigin := err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
+		describer.ShowIdentity = h.showIdentity && isSameOrigin
+	}
 	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
-}
-
-// isSameOrigin reports whether a handshake comes from one of this server's pages, or from no page at all. Browsers let pages from any
-// origin read WebSocket messages, but not responses to other requests.
-func isSameOrigin(r *http.Request) bool {
-	origin, err := url.Parse(r.Header.Get("Origin"))
-	return err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
 }
 
 // logHandshake logs the echo of a WebSocket request at debug level. The echo shows whether a proxy has removed headers that a handshake

@@ -111,9 +111,9 @@ func TestDelay_limitIncludesFaults(t *testing.T) {
 	}
 }
 
-// TestResetConnection checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must
+// TestEcho_resetsConnection checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must
 // stay open.
-func TestResetConnection(t *testing.T) {
+func TestEcho_resetsConnection(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
 	for proto, client := range echotest.Clients(t) {
@@ -144,9 +144,9 @@ func TestResetConnection(t *testing.T) {
 	}
 }
 
-// TestResetConnection_resetsWrappedConnection checks that the real program resets a connection instead of closing it, even though its
+// TestEcho_resetsWrappedConnection checks that the real program resets a connection instead of closing it, even though its
 // listener wraps connections.
-func TestResetConnection_resetsWrappedConnection(t *testing.T) {
+func TestEcho_resetsWrappedConnection(t *testing.T) {
 	p := start(t, "ECHO_CONTROLS=Full")
 	connection := echotest.Dial(t, p.url)
 	if _, err := io.WriteString(connection, "GET /?echo.connection=reset HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {

@@ -29,27 +29,23 @@ type handler struct {
 	budget    *transport.Budget
 	vary      []string // the value of the Vary header, which all responses share
 	chooser   *controls.Chooser
-	// attempts counts the requests with the same nonce.
-	attempts  *controls.Counts
+	attempts  *controls.Counts // counts the requests with the same nonce
 	calls     *grpc.Handler
 	webSocket *websocket.Handler
 }
 
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: describe.NewPages(),
-		budget: metrics.budget,
-		vary:   []string{s.controls.Vary()}, attempts: controls.NewCounts(),
+		budget: metrics.budget, vary: []string{s.controls.Vary()}, attempts: controls.NewCounts(),
 		delays: &exchange.Delays{Ending: life.ending, Rejected: metrics.Rejected}}
 	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies,
-		Redaction: s.redaction,
-		Version:   s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
+		Redaction: s.redaction, Version: s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
 	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
 	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Rejected: metrics.Rejected,
 		Page: h.pages.WebSocket.Serve, Log: h.logHandshake, First: h.echoHandshake}
 	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.None,
-		Delays:  h.delays,
-		Metrics: metrics, Ending: life.ending, NotReady: life.notReady})
+		Delays: h.delays, Metrics: metrics, Ending: life.ending, NotReady: life.notReady})
 	return h
 }
 
@@ -63,20 +59,38 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target := routeOf(routedPath(r.URL))
 	h.metrics.began()
 	defer func() { // runs even if the response is aborted
-		h.metrics.ended(listenerOf(r), r, e.StatusOrOK(), time.Since(e.Began))
-		if !e.OverBudget && !target.isProbe() && !grpc.IsHealthCheck(r) {
+		listener := "http"
+		if transport.TLSConnectionOf(r) != nil {
+			listener = "https"
+		}
+		h.metrics.ended(listener, r, e.StatusOrOK(), time.Since(e.Began))
+		isProbe := target == routeLive || target == routeReady
+		if !e.OverBudget && !isProbe && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
 		e.End() // must be last, because the request stays in memory while its log line waits for earlier lines
 	}()
 	exchange.SetSecurityHeaders(w.Header())
-	sign(w.Header(), r, &h.identity, h.attempts)
+	h.sign(w.Header(), r)
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // makes the client open a new connection, which reaches another pod
 	}
 	if h.admit(e, r) {
 		h.route(e, r, target)
 		e.Finish()
+	}
+}
+
+// sign responds to a nonce with a proof that this server belongs to an Echo, and with the number of requests that have contained the nonce.
+// A number above 1 means that a proxy retried the request.
+func (h *handler) sign(header http.Header, r *http.Request) {
+	values := r.Header[proof.RequestHeader]
+	if len(values) != 1 {
+		return
+	}
+	echo := proof.Echo{Namespace: h.identity.Namespace, Name: h.identity.Service} // a Service has the same name as its Echo
+	if nonce, digest, ok := echo.Respond(values[0]); ok {
+		header.Set(proof.ResponseHeader, proof.Value(digest, h.attempts.Next(h.attempts.Hash(nonce))))
 	}
 }
 
@@ -118,14 +132,6 @@ func health(w http.ResponseWriter, healthy bool) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// listenerOf returns the metric label for the port that received a request.
-func listenerOf(r *http.Request) string {
-	if transport.TLSConnectionOf(r) != nil {
-		return "https"
-	}
-	return "http"
-}
-
 // reserved is the prefix of paths with a special meaning. Requests to all other paths are echoed, unless the path ends in a stream route.
 const reserved = "/-/"
 
@@ -163,8 +169,6 @@ func routeOf(path string) route {
 	return routeEcho
 }
 
-func (r route) isProbe() bool { return r == routeLive || r == routeReady }
-
 // routedPath returns the decoded path of a URL. An escaped slash stays escaped, because it is not a separator (RFC 3986, 2.2).
 func routedPath(u *url.URL) string {
 	if u.RawPath == "" { // RawPath is set only if the path has unusual escapes
@@ -175,17 +179,4 @@ func routedPath(u *url.URL) string {
 		return u.RawPath
 	}
 	return path
-}
-
-// sign responds to a nonce with a proof that this server belongs to an Echo, and with the number of requests that have contained the nonce.
-// A number above 1 means that a proxy retried the request.
-func sign(header http.Header, r *http.Request, by *describe.Identity, attempts *controls.Counts) {
-	values := r.Header[proof.RequestHeader]
-	if len(values) != 1 {
-		return
-	}
-	echo := proof.Echo{Namespace: by.Namespace, Name: by.Service} // a Service has the same name as its Echo
-	if nonce, digest, ok := echo.Respond(values[0]); ok {
-		header.Set(proof.ResponseHeader, proof.Value(digest, attempts.Next(attempts.Hash(nonce))))
-	}
 }

@@ -118,7 +118,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// process is a running process of the real program.
+// serverProcess is a running process of the real program.
 type serverProcess struct {
 	command     *exec.Cmd
 	url, admin  string

@@ -18,9 +18,7 @@ import (
 )
 
 // limitBody is the reason that echo_rejected_total reports for rejected bodies.
-const (
-	limitBody = "body"
-)
+const limitBody = "body"
 
 // These constants are the status codes for requests without a response.
 const (
@@ -31,7 +29,7 @@ const (
 // metrics contains the server's metrics. Clients cannot choose the label values.
 type metrics struct {
 	registry    *prometheus.Registry
-	budget      *transport.Budget // for the gauges
+	budget      *transport.Budget
 	inFlight    atomic.Int64
 	connections atomic.Int64
 	webSockets  atomic.Int64
@@ -52,27 +50,16 @@ func newMetrics(version string, b *transport.Budget, draining func() bool) *metr
 		requests: counters("echo_http_requests_total", "Requests completed.", "listener", "proto", "method", "code"),
 		calls:    counters("echo_grpc_requests_total", "gRPC calls completed.", "method", "code"),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "echo_http_request_duration_seconds",
-			Help: "The duration of requests in seconds.", Buckets: buckets()}),
+			Help:    "The duration of requests in seconds.",
+			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30}}), // up to the longest delay
 		controls: counters("echo_controls_total", "Controls applied to responses.", "control"),
 		rejected: counters("echo_rejected_total", "Requests, connections, and messages that were rejected or truncated.", "reason"),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.rejected)
-	m.registry.MustRegister(m.gauges(version, draining)...)
-	m.startWithZero()
-	return m
-}
-
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-// gauges returns the metrics that read their values at collection time.
-func (m *metrics) gauges(version string, draining func() bool) []prometheus.Collector {
 	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
 			func() float64 { return float64(value()) })
 	}
-	collectors := []prometheus.Collector{
+	m.registry.MustRegister(m.requests, m.calls, m.duration, m.controls, m.rejected,
 		gauge("echo_build_info", "The versions of the server and of Go; the value is always 1.",
 			prometheus.Labels{"version": version, "goversion": runtime.Version()}, func() int64 { return 1 }),
 		gauge("echo_draining", "1 while the server is draining.", nil, func() int64 {
@@ -83,20 +70,15 @@ func (m *metrics) gauges(version string, draining func() bool) []prometheus.Coll
 		}),
 		gauge("echo_http_requests_in_flight", "Requests in progress.", nil, m.inFlight.Load),
 		gauge("echo_connections", "Open connections.", nil, m.connections.Load),
-		gauge("echo_websocket_connections", "Open WebSockets.", nil, m.webSockets.Load),
-	}
-	for by, p := range map[string]*transport.Pool{"connections": &m.budget.Connections, "requests": &m.budget.Requests} {
+		gauge("echo_websocket_connections", "Open WebSockets.", nil, m.webSockets.Load))
+	for by, p := range map[string]*transport.Pool{"connections": &b.Connections, "requests": &b.Requests} {
 		labels := prometheus.Labels{"by": by}
-		collectors = append(collectors,
+		m.registry.MustRegister(
 			gauge("echo_reserved_bytes", "Bytes of memory that are reserved for connections and requests.", labels, p.Used.Load),
 			gauge("echo_reserved_bytes_limit", "The upper limit of echo_reserved_bytes, which depends on the memory limit.", labels,
 				func() int64 { return p.Limit }))
 	}
-	return collectors
-}
-
-// startWithZero creates series with the value 0, so that Prometheus sees the increase to 1.
-func (m *metrics) startWithZero() {
+	// Series start with the value 0, so that Prometheus sees the increase to 1.
 	for _, control := range append(controls.Names(), grpc.ControlStatus) {
 		m.controls.WithLabelValues(control)
 	}
@@ -105,6 +87,11 @@ func (m *metrics) startWithZero() {
 	for _, reason := range append(limits, transport.Reasons()...) {
 		m.rejected.WithLabelValues(reason)
 	}
+	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 // exposeTLS adds the metrics about the certificate.
@@ -113,7 +100,8 @@ func (m *metrics) exposeTLS() {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
 			Help: "The Unix time at which the served certificate expires."}, func() float64 { return float64(m.tls.Expiry.Load()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "echo_tls_reload_failures_total",
-			Help: "Failed certificate rotations; the previous certificate remains in use."}, func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
+			Help: "Failed certificate rotations; the previous certificate remains in use."},
+			func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
 // expose responds with the metrics in text format. It does not use promhttp, whose compression code would make the program exceed its size
@@ -146,10 +134,10 @@ func (m *metrics) applied(a controls.Applied) {
 	a.Each(func(name, _ string) { m.Applied(name) })
 }
 
-// Called implements Metrics.
+// Called implements grpc.Metrics.
 func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
 
-// Applied implements Metrics.
+// Applied implements grpc.Metrics.
 func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
 // Rejected counts a request, connection, or message that was rejected or truncated.
@@ -185,6 +173,3 @@ func knownCode(status int) string {
 	}
 	return strconv.Itoa(status/100) + "xx"
 }
-
-// buckets returns the upper bounds of the buckets of echo_http_request_duration_seconds, up to the longest delay.
-func buckets() []float64 { return []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }

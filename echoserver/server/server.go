@@ -82,6 +82,39 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 	}
 }
 
+// listenPublic listens on the HTTP port and, if enabled, on the HTTPS port. Connections to both ports share one limit and one budget.
+func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *transport.Reporter, log *slog.Logger) ([]net.Listener, error) {
+	var public []net.Listener
+	b := &transport.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
+		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
+	if s.tls.Address != "" { // before HTTP, so that the server is not ready without a certificate
+		certificates, err := transport.AwaitCertificates(ctx, s.tls, &m.tls, log)
+		if err != nil {
+			return nil, err
+		}
+		listener, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.tls.Address)
+		if err != nil {
+			return nil, err
+		}
+		m.exposeTLS()
+		go certificates.Follow(ctx)
+		secure := transport.NewTLSListener(listener, certificates, reporter)
+		public = append(public, transport.NewBoundedListener(secure, transport.TLSConnectionCost, b))
+	}
+	plain, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
+	if err != nil {
+		closeAll(public)
+		return nil, err
+	}
+	return append([]net.Listener{transport.NewBoundedListener(plain, transport.Cost, b)}, public...), nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, each := range listeners {
+		_ = each.Close() // the listener may already be closed
+	}
+}
+
 // newServer returns a server that accepts HTTP/1.1 and plain-text HTTP/2 with prior knowledge (RFC 9113, 3.3) on the same port. The server
 // decodes headers larger than maxHeaderBytes, so that the connection (HTTP/1.1) or the handler (HTTP/2) can reject them.
 func newServer(handler http.Handler, maxHeaderBytes int, reporter *transport.Reporter) *http.Server {
@@ -153,15 +186,7 @@ func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Lo
 	close(l.ending)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	if err := errors.Join(server.Shutdown(ctx), l.awaitWebSockets(ctx)); err != nil {
-		log.Warn("stopping with requests in flight", "error", err.Error())
-		_ = server.Close() // the process exits anyway
-		return
-	}
-	log.Info("drained")
-}
-
-func (l *lifecycle) awaitWebSockets(ctx context.Context) error {
+	err := server.Shutdown(ctx)
 	closed := make(chan struct{})
 	go func() {
 		l.webSockets.Wait()
@@ -169,51 +194,15 @@ func (l *lifecycle) awaitWebSockets(ctx context.Context) error {
 	}()
 	select {
 	case <-closed:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		err = errors.Join(err, ctx.Err())
 	}
-}
-
-// listenPublic listens on the HTTP port and, if enabled, on the HTTPS port. Connections to both ports share one limit and one budget.
-func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *transport.Reporter, log *slog.Logger) ([]net.Listener, error) {
-	var public []net.Listener
-	b := &transport.Bounds{Budget: m.budget, OpenConnections: &m.connections, Reporter: reporter,
-		MaxHeaderBytes: s.maxHeaderBytes, Log: log}
-	if s.tls.Address != "" { // before HTTP, so that the server is not ready without a certificate
-		secure, err := listenTLS(ctx, s.tls, m, b)
-		if err != nil {
-			return nil, err
-		}
-		public = append(public, transport.NewBoundedListener(secure, transport.TLSConnectionCost, b))
-	}
-	plain, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
 	if err != nil {
-		closeAll(public)
-		return nil, err
+		log.Warn("stopping with requests in flight", "error", err.Error())
+		_ = server.Close() // the process exits anyway
+		return
 	}
-	return append([]net.Listener{transport.NewBoundedListener(plain, transport.Cost, b)}, public...), nil
-}
-
-// listenTLS waits for the certificate and then listens on the HTTPS port.
-func listenTLS(ctx context.Context, s transport.TLSSettings, m *metrics, b *transport.Bounds) (net.Listener, error) {
-	certificates, err := transport.AwaitCertificates(ctx, s, &m.tls, b.Log)
-	if err != nil {
-		return nil, err
-	}
-	listener, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.Address)
-	if err != nil {
-		return nil, err
-	}
-	m.exposeTLS()
-	go certificates.Follow(ctx)
-	return transport.NewTLSListener(listener, certificates, b.Reporter), nil
-}
-
-func closeAll(listeners []net.Listener) {
-	for _, each := range listeners {
-		_ = each.Close() // the listener may already be closed
-	}
+	log.Info("drained")
 }
 
 // newAdmin returns the handler of the admin port, which serves metrics and probes. Requests to this port are counted but not logged.

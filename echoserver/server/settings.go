@@ -58,7 +58,7 @@ func (o option) variable() string {
 
 // options returns all settings, each with a function that parses its value into s.
 func (s *Settings) options() []option {
-	return append([]option{
+	return []option{
 		{"http-addr", ":8080", "the `ADDRESS` for HTTP/1.1 and HTTP/2 without TLS", controls.Into(&s.httpAddress, parseAddress)},
 		{"admin-addr", ":9090", "the `ADDRESS` to serve /metrics, /livez, and /readyz on", controls.Into(&s.AdminAddress, parseAddress)},
 		{"drain-delay", "5s", "how long to respond after SIGTERM before stopping, a `DURATION` such as 500ms",
@@ -83,7 +83,18 @@ func (s *Settings) options() []option {
 		{"log-level", "info", "the lowest `LEVEL` of log lines: info, or debug, which adds WebSocket handshakes",
 			controls.Into(&s.LogLevel, parseLogLevel)},
 		{"response-body", "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
-	}, tlsOptions(&s.tls)...)
+		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.tls.Address, parseAddress)},
+		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key, and ca.crt",
+			controls.Into(&s.tls.Folder, parseFolder)},
+		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; used only in messages", controls.Into(&s.tls.Secret, asIs)},
+		{"tls-client-certificate", transport.ClientCertificateNone, "the `MODE` of client certificates: None, Request, or Require",
+			controls.Into(&s.tls.ClientCertificate, controls.OneOf("is not None, Request, or Require",
+				transport.ClientCertificateNone, transport.ClientCertificateRequest, transport.ClientCertificateRequire))},
+		{"tls-min-version", "VersionTLS12", "the lowest `VERSION` of TLS: VersionTLS12 or VersionTLS13",
+			controls.Into(&s.tls.MinVersion, transport.ParseVersion)},
+		{"tls-ciphers", "", "the TLS 1.2 `CIPHERS` as IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
+			optional(&s.tls.Ciphers, transport.ParseCiphers)},
+	}
 }
 
 // optional is like Into, but the returned function leaves the target unchanged if the text is empty.
@@ -96,10 +107,55 @@ func optional[T any](target *T, parse func(string) (T, error)) func(string) erro
 	}
 }
 
+func parseAddress(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	_, ipErr := netip.ParseAddr(host)
+	// A name must contain a letter, so 127.0.0.256 is not a name.
+	isName := regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(host)
+	if err != nil || host != "" && ipErr != nil && !isName {
+		return "", fmt.Errorf("%q is not an address such as :8080 or 127.0.0.1:8080", text)
+	}
+	return text, nil
+}
+
+func parseDrainDelay(text string) (time.Duration, error) {
+	delay, err := time.ParseDuration(text)
+	if err != nil || delay < 0 {
+		return 0, fmt.Errorf("%q is not a duration such as 5s or 500ms", text)
+	}
+	return delay, nil
+}
+
+func parseFolder(text string) (string, error) {
+	if text == "" {
+		return "", errors.New(`"" is not a directory such as /etc/echo-server/tls`)
+	}
+	return text, nil
+}
+
+func parseLogLevel(text string) (slog.Level, error) {
+	switch text {
+	case "info":
+		return slog.LevelInfo, nil
+	case "debug":
+		return slog.LevelDebug, nil
+	}
+	return 0, fmt.Errorf("%q is neither info nor debug", text)
+}
+
+func asIs(text string) (string, error) { return text, nil }
+
 // ParseSettings parses flags and environment variables. Flags take precedence. An empty variable is treated as unset. Errors contain the
 // name of the flag or variable and describe the valid values. For --help and --version, it returns pflag.ErrHelp.
 func ParseSettings(version string, arguments, environ []string, stdout io.Writer) (Settings, error) {
-	env := environment(environ)
+	env := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
 	s := Settings{identity: describe.Identify(env)}
 	given, err := parseFlags(s.options(), version, arguments, stdout)
 	if err != nil {
@@ -118,6 +174,43 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 	}
 	s.unknown = s.unknownVariables(env)
 	return s, errors.Join(s.response.Consistent(), s.consistent())
+}
+
+// parseFlags returns the values of the flags on the command line.
+func parseFlags(options []option, version string, arguments []string, stdout io.Writer) (map[string]string, error) {
+	flags := pflag.NewFlagSet("echo-server", pflag.ContinueOnError)
+	given := map[string]string{}
+	for _, o := range options {
+		usage := fmt.Sprintf("%s (environment variable: %s; default %q)", o.usage, o.variable(), o.defaultText)
+		flags.Func(o.flag, usage, func(text string) error {
+			given[o.flag] = text
+			return nil
+		})
+	}
+	err := process.ParseFlags(flags, usage, version, arguments, stdout)
+	if err == nil && flags.NArg() > 0 {
+		err = &process.UsageError{Usage: usage,
+			Err: fmt.Errorf("unexpected argument %q: settings are flags such as --http-addr=:8080", flags.Arg(0))}
+	}
+	return given, err
+}
+
+// unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except those that Kubernetes sets for
+// Services.
+func (s *Settings) unknownVariables(env map[string]string) []string {
+	known := map[string]bool{}
+	for _, o := range s.options() {
+		known[o.variable()] = true
+	}
+	ofService := regexp.MustCompile(`_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_[0-9]+_[A-Z]+(_.*)?)?$`)
+	var unknown []string
+	for name := range env {
+		if strings.HasPrefix(name, "ECHO_") && !known[name] && !strings.HasPrefix(name, describe.InfoPrefix) && !ofService.MatchString(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
 }
 
 // consistent returns an error if valid settings conflict with each other.
@@ -150,111 +243,4 @@ func overlap(a, b string) bool {
 func isAny(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || err == nil && ip.Unmap().IsUnspecified()
-}
-
-// unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except those that Kubernetes sets for
-// Services.
-func (s *Settings) unknownVariables(env map[string]string) []string {
-	known := map[string]bool{}
-	for _, o := range s.options() {
-		known[o.variable()] = true
-	}
-	ofService := regexp.MustCompile(`_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_[0-9]+_[A-Z]+(_.*)?)?$`)
-	var unknown []string
-	for name := range env {
-		if strings.HasPrefix(name, "ECHO_") && !known[name] && !strings.HasPrefix(name, describe.InfoPrefix) && !ofService.MatchString(name) {
-			unknown = append(unknown, name)
-		}
-	}
-	slices.Sort(unknown)
-	return unknown
-}
-
-// parseFlags returns the values of the flags on the command line.
-func parseFlags(options []option, version string, arguments []string, stdout io.Writer) (map[string]string, error) {
-	flags := pflag.NewFlagSet("echo-server", pflag.ContinueOnError)
-	given := map[string]string{}
-	for _, o := range options {
-		usage := fmt.Sprintf("%s (environment variable: %s; default %q)", o.usage, o.variable(), o.defaultText)
-		flags.Func(o.flag, usage, func(text string) error {
-			given[o.flag] = text
-			return nil
-		})
-	}
-	err := process.ParseFlags(flags, usage, version, arguments, stdout)
-	if err == nil && flags.NArg() > 0 {
-		err = &process.UsageError{Usage: usage,
-			Err: fmt.Errorf("unexpected argument %q: settings are flags such as --http-addr=:8080", flags.Arg(0))}
-	}
-	return given, err
-}
-
-// environment converts a list of NAME=value strings to a map from names to values.
-func environment(list []string) map[string]string {
-	env := make(map[string]string, len(list))
-	for _, entry := range list {
-		name, value, _ := strings.Cut(entry, "=")
-		env[name] = value
-	}
-	return env
-}
-
-func parseAddress(text string) (string, error) {
-	host, port, err := net.SplitHostPort(text)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil || !isHost(host) {
-		return "", fmt.Errorf("%q is not an address such as :8080 or 127.0.0.1:8080", text)
-	}
-	return text, nil
-}
-
-// isHost reports whether a string is empty, an IP address, or a name. A name must contain a letter, so 127.0.0.256 is not a name.
-func isHost(text string) bool {
-	_, err := netip.ParseAddr(text)
-	return err == nil || text == "" || regexp.MustCompile(`^[-_.0-9A-Za-z]*[A-Za-z][-_.0-9A-Za-z]*$`).MatchString(text)
-}
-
-func parseDrainDelay(text string) (time.Duration, error) {
-	delay, err := time.ParseDuration(text)
-	if err != nil || delay < 0 {
-		return 0, fmt.Errorf("%q is not a duration such as 5s or 500ms", text)
-	}
-	return delay, nil
-}
-
-func parseFolder(text string) (string, error) {
-	if text == "" {
-		return "", errors.New(`"" is not a directory such as /etc/echo-server/tls`)
-	}
-	return text, nil
-}
-
-func parseLogLevel(text string) (slog.Level, error) {
-	switch text {
-	case "info":
-		return slog.LevelInfo, nil
-	case "debug":
-		return slog.LevelDebug, nil
-	}
-	return 0, fmt.Errorf("%q is neither info nor debug", text)
-}
-
-func asIs(text string) (string, error) { return text, nil }
-
-// tlsOptions returns the HTTPS settings, each with a function that parses its value into s.
-func tlsOptions(s *transport.TLSSettings) []option {
-	return []option{
-		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.Address, parseAddress)},
-		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key, and ca.crt", controls.Into(&s.Folder, parseFolder)},
-		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; used only in messages", controls.Into(&s.Secret, asIs)},
-		{"tls-client-certificate", transport.ClientCertificateNone, "the `MODE` of client certificates: None, Request, or Require",
-			controls.Into(&s.ClientCertificate, controls.OneOf("is not None, Request, or Require",
-				transport.ClientCertificateNone, transport.ClientCertificateRequest, transport.ClientCertificateRequire))},
-		{"tls-min-version", "VersionTLS12", "the lowest `VERSION` of TLS: VersionTLS12 or VersionTLS13",
-			controls.Into(&s.MinVersion, transport.ParseVersion)},
-		{"tls-ciphers", "", "the TLS 1.2 `CIPHERS` as IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
-			optional(&s.Ciphers, transport.ParseCiphers)},
-	}
 }

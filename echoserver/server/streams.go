@@ -19,7 +19,7 @@ const (
 	streamBuffer = 32 << 10
 )
 
-// streamBody sends the request body back while it is still being received.
+// streamBody sends the request body back while it is still being received, or responds with its size and SHA-256 digest.
 func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	if r.ContentLength > maxStreamed {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
@@ -36,7 +36,15 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
 	if r.URL.Query().Has("digest") {
-		h.digestStream(e, source)
+		// The response begins only after the whole body is received, because not all proxies can read and write at the same time.
+		digest := sha256.New()
+		size, err := copyStream(digest, source, controller)
+		if err != nil {
+			h.unreadable(e, err)
+			return
+		}
+		e.Header().Set("Content-Type", transport.PlainText)
+		_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 		return
 	}
 	e.Header().Set("Content-Type", "application/octet-stream")
@@ -44,21 +52,11 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
 	if _, err := copyStream(e, source, controller); err != nil {
-		h.abort(err)
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			h.metrics.Rejected(limitBody)
+		}
+		panic(http.ErrAbortHandler) // makes net/http close the connection, so that the client does not mistake the response for a complete one
 	}
-}
-
-// digestStream receives the whole body, and then responds with its size and SHA-256 digest. It does not respond earlier, because not all
-// proxies can read and write at the same time.
-func (h *handler) digestStream(e *exchange.Exchange, source io.Reader) {
-	digest := sha256.New()
-	size, err := copyStream(digest, source, http.NewResponseController(e))
-	if err != nil {
-		h.unreadable(e, err)
-		return
-	}
-	e.Header().Set("Content-Type", transport.PlainText)
-	_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
 }
 
 // copyStream copies source to target, and fails if either side makes no progress for StallTimeout. It returns the number of copied bytes.
@@ -85,14 +83,6 @@ func copyStream(target io.Writer, source io.Reader, controller *http.ResponseCon
 	}
 }
 
-// abort aborts a partially sent response, so that the client does not mistake it for a complete one.
-func (h *handler) abort(err error) {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		h.metrics.Rejected(limitBody)
-	}
-	panic(http.ErrAbortHandler) // makes net/http close the connection
-}
-
 // events sends a server-sent event immediately and then once per interval, until the client disconnects or the server stops. If a proxy
 // buffers responses, events arrive late, or several arrive at once. A client that reconnects gets the numbers after the last one that it
 // received.
@@ -111,7 +101,13 @@ func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Du
 	controller := http.NewResponseController(e)
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	for number := firstEvent(r.Header.Get("Last-Event-ID")); sendEvent(e, controller, number) == nil; number++ {
+	for number := firstEvent(r.Header.Get("Last-Event-ID")); ; number++ {
+		stalled := time.Now().Add(exchange.StallTimeout)
+		deadline := errors.Join(controller.SetReadDeadline(stalled), controller.SetWriteDeadline(stalled))
+		_, written := fmt.Fprintf(e, "id: %d\ndata: {\"number\":%d,\"time\":%q}\n\n", number, number, time.Now().UTC().Format(time.RFC3339Nano))
+		if errors.Join(deadline, written, controller.Flush()) != nil {
+			return
+		}
 		select {
 		case <-ticker.C:
 		case <-h.life.ending:
@@ -130,11 +126,4 @@ func firstEvent(lastID string) int64 {
 		return 1
 	}
 	return int64(last) + 1
-}
-
-func sendEvent(e *exchange.Exchange, controller *http.ResponseController, number int64) error {
-	stalled := time.Now().Add(exchange.StallTimeout)
-	deadline := errors.Join(controller.SetReadDeadline(stalled), controller.SetWriteDeadline(stalled))
-	_, written := fmt.Fprintf(e, "id: %d\ndata: {\"number\":%d,\"time\":%q}\n\n", number, number, time.Now().UTC().Format(time.RFC3339Nano))
-	return errors.Join(deadline, written, controller.Flush())
 }

@@ -65,8 +65,8 @@ func TestDescribeTLS_onlyForTLSConnections(t *testing.T) {
 	}
 }
 
-// TestNewListener_limitsVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others.
-func TestNewListener_limitsVersionsAndCiphers(t *testing.T) {
+// TestNewTLSListener_limitsVersionsAndCiphers connects with TLS versions and cipher suites that the settings allow, and with others.
+func TestNewTLSListener_limitsVersionsAndCiphers(t *testing.T) {
 	const aes256 = "ECHO_TLS_CIPHERS=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
 	for name, c := range map[string]struct {
 		setting string
@@ -106,7 +106,7 @@ func TestNewListener_limitsVersionsAndCiphers(t *testing.T) {
 	}
 }
 
-func TestNewListener_negotiatesProtocol(t *testing.T) {
+func TestNewTLSListener_negotiatesProtocol(t *testing.T) {
 	s := serveTLS(t, "")
 	for offered, want := range map[string]string{"http/1.1": "http/1.1", "h2,http/1.1": "h2", "http/1.1,h2": "h2", "h2": "h2", "spdy/3": ""} {
 		config := s.config()
@@ -121,8 +121,8 @@ func TestNewListener_negotiatesProtocol(t *testing.T) {
 	}
 }
 
-// TestRejectPlain sends a plain HTTP request to the HTTPS port.
-func TestRejectPlain(t *testing.T) {
+// TestReportFailure_respondsToPlainHTTP sends a plain HTTP request to the HTTPS port.
+func TestReportFailure_respondsToPlainHTTP(t *testing.T) {
 	s := serveTLS(t, "")
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH"} {
 		got := echotest.Exchanged(t, echotest.Dial(t, s.address), method+" / HTTP/1.1\r\n")
@@ -135,9 +135,9 @@ func TestRejectPlain(t *testing.T) {
 	}
 }
 
-// TestNewListener_sendsCloseNotify sends a body that is too large. The client must get the whole response, and then the TLS close_notify
+// TestNewTLSListener_sendsCloseNotify sends a body that is too large. The client must get the whole response, and then the TLS close_notify
 // alert.
-func TestNewListener_sendsCloseNotify(t *testing.T) {
+func TestNewTLSListener_sendsCloseNotify(t *testing.T) {
 	s := serveTLS(t, "")
 	connection, err := tls.Dial("tcp", s.address, s.config())
 	if err != nil {
@@ -154,8 +154,8 @@ func TestNewListener_sendsCloseNotify(t *testing.T) {
 	}
 }
 
-// TestNewListener_servesStreams exchanges a WebSocket message, and reads server-sent events as they arrive.
-func TestNewListener_servesStreams(t *testing.T) {
+// TestNewTLSListener_servesStreams exchanges a WebSocket message, and reads server-sent events as they arrive.
+func TestNewTLSListener_servesStreams(t *testing.T) {
 	s := serveTLS(t, "")
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	defer cancel()
@@ -337,9 +337,9 @@ func TestCertificates_rotatesAuthority(t *testing.T) {
 	}
 }
 
-// TestNewListener_resumesSessions checks that sessions are resumed only if the server requests no client certificate, because a client that
+// TestNewTLSListener_resumesSessions checks that sessions are resumed only if the server requests no client certificate, because a client that
 // resumes a session does not present its certificate again.
-func TestNewListener_resumesSessions(t *testing.T) {
+func TestNewTLSListener_resumesSessions(t *testing.T) {
 	for setting, want := range map[string]bool{"None": true, "Request": false} {
 		s := serveTLS(t, "", "ECHO_TLS_CLIENT_CERTIFICATE="+setting)
 		config := s.config()
@@ -413,9 +413,9 @@ func TestRunHandshake_timesOut(t *testing.T) {
 	}
 }
 
-// TestNewListener_evictsOldestHandshake begins more handshakes than the limit allows. The server must abort the oldest one. A complete
+// TestNewTLSListener_evictsOldestHandshake begins more handshakes than the limit allows. The server must abort the oldest one. A complete
 // handshake must not count toward the limit.
-func TestNewListener_evictsOldestHandshake(t *testing.T) {
+func TestNewTLSListener_evictsOldestHandshake(t *testing.T) {
 	hello := clientHello(t)
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
@@ -460,8 +460,8 @@ func TestNewListener_evictsOldestHandshake(t *testing.T) {
 	})
 }
 
-// TestTransport_closesQuickly closes the connections of a client that no longer reads.
-func TestTransport_closesQuickly(t *testing.T) {
+// TestCarrier_closesQuickly closes the connections of a client that no longer reads.
+func TestCarrier_closesQuickly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := echotest.NewMemoryListener()
 		s := secureWith(t, listener, "")
@@ -482,8 +482,8 @@ func TestTransport_closesQuickly(t *testing.T) {
 	})
 }
 
-// TestTransport_limitsHandshakeSize sends a first message below the size limit and one above it, each with many protocol names.
-func TestTransport_limitsHandshakeSize(t *testing.T) {
+// TestCarrier_limitsHandshakeSize sends a first message below the size limit and one above it, each with many protocol names.
+func TestCarrier_limitsHandshakeSize(t *testing.T) {
 	s := serveTLS(t, "")
 	for size, want := range map[int]bool{12 << 10: true, 20 << 10: false} {
 		config := s.config()
@@ -543,7 +543,7 @@ func tlsClientList(t *testing.T, config *tls.Config, reuse bool) (list []*http.C
 	return list
 }
 
-func TestTLSOptions(t *testing.T) {
+func TestOptions_setTLS(t *testing.T) {
 	s := settingsOf(t).tls
 	if s.Address != "" || s.Folder != "/etc/echo-server/tls" || s.ClientCertificate != transport.ClientCertificateNone ||
 		s.MinVersion != tls.VersionTLS12 || s.Ciphers != nil {

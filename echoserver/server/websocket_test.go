@@ -705,8 +705,8 @@ func rawResponse(t *testing.T, address, line string, headers http.Header) echote
 	return echotest.Reply{Response: response}.Whole(t)
 }
 
-// TestIsHandshake sends requests that are not WebSocket handshakes because of their HTTP version or the protocol that they request.
-func TestIsHandshake(t *testing.T) {
+// TestServe_recognizesHandshakes sends requests that are not WebSocket handshakes because of their HTTP version or the protocol that they request.
+func TestServe_recognizesHandshakes(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	valid := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},
 		"Sec-Websocket-Version": {"13"}}

@@ -14,136 +14,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/certificates"
 )
 
-// These constants are the names of the files in the directory, which are keys in the Secret.
-const (
-	certificateFile = "tls.crt"
-	keyFile         = "tls.key"
-	authorityFile   = "ca.crt"
-)
-
-type secretFile struct {
-	content string
-	exists  bool
-}
-
-// secretFiles is comparable, so that changes can be detected.
-type secretFiles struct {
-	certificate, key, authority secretFile
-}
-
-// certificatePair holds the TLS configuration for new connections.
-type certificatePair struct {
-	config    *tls.Config
-	authority *x509.CertPool // verifies clients
-	expiry    time.Time      // when the certificate expires
-}
-
-// read returns the content of the files. It reads the files until two consecutive reads return the same content, because a read during a
-// rotation could mix files from two pairs.
-func (s *TLSSettings) read() (files secretFiles, err error) {
-	for range 3 {
-		previous := files
-		if files, err = s.readOnce(); err != nil || files == previous {
-			break
-		}
-	}
-	return files, err
-}
-
-func (s *TLSSettings) readOnce() (files secretFiles, err error) {
-	desired := map[string]*secretFile{certificateFile: &files.certificate, keyFile: &files.key}
-	if s.ClientCertificate != ClientCertificateNone {
-		desired[authorityFile] = &files.authority
-	}
-	for name, file := range desired {
-		content, err := os.ReadFile(filepath.Join(s.Folder, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return files, fmt.Errorf("key %s cannot be read: %w", name, err)
-		}
-		*file = secretFile{content: string(content), exists: err == nil}
-	}
-	return files, nil
-}
-
-// pair returns the configuration for the files, or an error that describes why they cannot be used.
-func (s *TLSSettings) pair(files *secretFiles) (*certificatePair, error) {
-	certificate, err := parsePair(files)
-	if err != nil {
-		return nil, err
-	}
-	authority, err := s.parseAuthority(files.authority)
-	if err != nil {
-		return nil, err
-	}
-	config := &tls.Config{
-		VerifyConnection: rejectManyNames,
-		Certificates:     []tls.Certificate{certificate},
-		MinVersion:       s.MinVersion,
-		CipherSuites:     s.Ciphers,
-		NextProtos:       []string{"h2", "http/1.1"},
-		// In a resumed session, the client would not present its certificate again.
-		SessionTicketsDisabled: s.ClientCertificate != ClientCertificateNone,
-	}
-	config.VerifyPeerCertificate = func(chain [][]byte, _ [][]*x509.Certificate) error {
-		if len(chain) > maxPeerCertificates {
-			return fmt.Errorf("the client sent %d certificates, but at most %d are allowed", len(chain), maxPeerCertificates)
-		}
-		return nil
-	}
-	switch s.ClientCertificate {
-	case ClientCertificateRequest: // no ClientCAs, because many clients would withhold certificates from other authorities
-		config.ClientAuth = tls.RequestClientCert
-	case ClientCertificateRequire:
-		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
-	}
-	return &certificatePair{config: config, authority: authority, expiry: certificate.Leaf.NotAfter}, nil
-}
-
-func parsePair(files *secretFiles) (tls.Certificate, error) {
-	for _, each := range []struct {
-		name string
-		file secretFile
-	}{{certificateFile, files.certificate}, {keyFile, files.key}} {
-		if !each.file.exists {
-			return tls.Certificate{}, fmt.Errorf("key %s is missing", each.name)
-		}
-	}
-	return certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
-}
-
-// parseAuthority returns the CA certificates that verify clients. Unless it returns an error, the pool is not nil, because a nil pool would
-// stand for the system's CA certificates.
-func (s *TLSSettings) parseAuthority(file secretFile) (*x509.CertPool, error) {
-	if !file.exists && s.ClientCertificate == ClientCertificateRequire {
-		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
-	}
-	if !file.exists {
-		return x509.NewCertPool(), nil
-	}
-	pool, err := certificates.Pool([]byte(file.content))
-	if err != nil {
-		return nil, fmt.Errorf("key %s: %w", authorityFile, err)
-	}
-	return pool, nil
-}
-
-// maxNames is the maximum total number of names and extensions in a client's certificates.
-const maxNames = 200
-
-// rejectManyNames rejects client certificates with too many names and extensions, which would use a lot of memory while the connection is
-// open.
-func rejectManyNames(state tls.ConnectionState) error {
-	names := 0
-	for _, each := range state.PeerCertificates {
-		names += len(each.DNSNames) + len(each.EmailAddresses) + len(each.IPAddresses) + len(each.URIs) + len(each.Subject.Names) +
-			len(each.Issuer.Names) + len(each.Extensions)
-	}
-	if names > maxNames {
-		return fmt.Errorf("the client's certificates have more than %d names and extensions", maxNames)
-	}
-	return nil
-}
-
 // These constants are the values of the tls-client-certificate setting.
 const (
 	ClientCertificateNone    = "None"    // the server does not request a certificate
@@ -151,6 +21,7 @@ const (
 	ClientCertificateRequire = "Require" // clients must present a certificate that can be verified with ca.crt
 )
 
+// TLSSettings are the settings of the HTTPS port.
 type TLSSettings struct {
 	Address           string // empty means no HTTPS
 	Folder            string
@@ -192,4 +63,114 @@ func ParseCiphers(text string) ([]uint16, error) {
 		ciphers = append(ciphers, id)
 	}
 	return ciphers, nil
+}
+
+// These constants are the names of the files in the directory, which are keys in the Secret.
+const (
+	certificateFile = "tls.crt"
+	keyFile         = "tls.key"
+	authorityFile   = "ca.crt"
+)
+
+type secretFile struct {
+	content string
+	exists  bool
+}
+
+// secretFiles is comparable, so that changes can be detected.
+type secretFiles struct {
+	certificate, key, authority secretFile
+}
+
+// certificatePair holds the TLS configuration for new connections.
+type certificatePair struct {
+	config    *tls.Config
+	authority *x509.CertPool // verifies clients
+	expiry    time.Time      // when the certificate expires
+}
+
+// read returns the content of the files. It reads the files until two consecutive reads return the same content, because a read during a
+// rotation could mix files from two pairs.
+func (s *TLSSettings) read() (files secretFiles, err error) {
+	desired := map[string]*secretFile{certificateFile: &files.certificate, keyFile: &files.key}
+	if s.ClientCertificate != ClientCertificateNone {
+		desired[authorityFile] = &files.authority
+	}
+	for range 3 {
+		previous := files
+		files = secretFiles{}
+		for name, file := range desired {
+			content, err := os.ReadFile(filepath.Join(s.Folder, name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return files, fmt.Errorf("key %s cannot be read: %w", name, err)
+			}
+			*file = secretFile{content: string(content), exists: err == nil}
+		}
+		if files == previous {
+			break
+		}
+	}
+	return files, nil
+}
+
+// pair returns the configuration for the files, or an error that describes why they cannot be used.
+func (s *TLSSettings) pair(files *secretFiles) (*certificatePair, error) {
+	switch {
+	case !files.certificate.exists:
+		return nil, fmt.Errorf("key %s is missing", certificateFile)
+	case !files.key.exists:
+		return nil, fmt.Errorf("key %s is missing", keyFile)
+	}
+	certificate, err := certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
+	if err != nil {
+		return nil, err
+	}
+	authority := x509.NewCertPool() // not nil, because a nil pool would stand for the system's CA certificates
+	switch {
+	case files.authority.exists:
+		if authority, err = certificates.Pool([]byte(files.authority.content)); err != nil {
+			return nil, fmt.Errorf("key %s: %w", authorityFile, err)
+		}
+	case s.ClientCertificate == ClientCertificateRequire:
+		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
+	}
+	config := &tls.Config{
+		VerifyPeerCertificate: func(chain [][]byte, _ [][]*x509.Certificate) error {
+			if len(chain) > maxPeerCertificates {
+				return fmt.Errorf("the client sent %d certificates, but at most %d are allowed", len(chain), maxPeerCertificates)
+			}
+			return nil
+		},
+		VerifyConnection: rejectManyNames,
+		Certificates:     []tls.Certificate{certificate},
+		MinVersion:       s.MinVersion,
+		CipherSuites:     s.Ciphers,
+		NextProtos:       []string{"h2", "http/1.1"},
+		// In a resumed session, the client would not present its certificate again.
+		SessionTicketsDisabled: s.ClientCertificate != ClientCertificateNone,
+	}
+	switch s.ClientCertificate {
+	case ClientCertificateRequest: // no ClientCAs, because many clients would withhold certificates from other authorities
+		config.ClientAuth = tls.RequestClientCert
+	case ClientCertificateRequire:
+		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority
+	}
+	return &certificatePair{config: config, authority: authority, expiry: certificate.Leaf.NotAfter}, nil
+}
+
+// maxNames is the maximum total number of names and extensions in a client's certificates.
+const maxNames = 200
+
+// rejectManyNames rejects client certificates with too many names and extensions, which would use a lot of memory while the connection is
+// open.
+func rejectManyNames(state tls.ConnectionState) error {
+	names := 0
+	for _, each := range state.PeerCertificates {
+		names += len(each.DNSNames) + len(each.EmailAddresses) + len(each.IPAddresses) + len(each.URIs) + len(each.Subject.Names) +
+			len(each.Issuer.Names) + len(each.Extensions)
+	}
+	if names > maxNames {
+		return fmt.Errorf("the client's certificates have more than %d names and extensions", maxNames)
+	}
+	return nil
 }

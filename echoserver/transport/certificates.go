@@ -19,7 +19,7 @@ const (
 	rotationPoll    = 10 * time.Second
 )
 
-// Metrics contains the metrics about the certificate.
+// TLSMetrics contains the metrics about the certificate.
 type TLSMetrics struct {
 	ReloadFailures atomic.Int64
 	Expiry         atomic.Int64 // Unix time
@@ -112,7 +112,18 @@ func (c *Certificates) load() (secretFiles, error) {
 	if err != nil {
 		return files, err
 	}
-	c.replaceEmptyAuthority(&files)
+	// Some issuers write an empty ca.crt. Unless clients must present a certificate, it is replaced with the last ca.crt, or with none at
+	// startup.
+	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
+		c.settings.ClientCertificate == ClientCertificateRequest
+	if isEmpty {
+		files.authority = c.loaded.authority
+	}
+	if isEmpty && !c.emptyAuthority {
+		c.metrics.ReloadFailures.Add(1)
+		c.log.Warn("key ca.crt is empty: the last ca.crt stays in use, or none at startup", "source", c.settings.source())
+	}
+	c.emptyAuthority = isEmpty
 	if c.current.Load() != nil && files == c.loaded {
 		return files, nil
 	}
@@ -124,19 +135,4 @@ func (c *Certificates) load() (secretFiles, error) {
 	c.current.Store(pair)
 	c.metrics.Expiry.Store(pair.expiry.Unix())
 	return files, nil
-}
-
-// replaceEmptyAuthority replaces an empty ca.crt with the last ca.crt, or with none at startup, unless clients must present a certificate.
-// Some issuers write an empty ca.crt.
-func (c *Certificates) replaceEmptyAuthority(files *secretFiles) {
-	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
-		c.settings.ClientCertificate == ClientCertificateRequest
-	if isEmpty {
-		files.authority = c.loaded.authority
-	}
-	if isEmpty && !c.emptyAuthority {
-		c.metrics.ReloadFailures.Add(1)
-		c.log.Warn("key ca.crt is empty: the last ca.crt stays in use, or none at startup", "source", c.settings.source())
-	}
-	c.emptyAuthority = isEmpty
 }

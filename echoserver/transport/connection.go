@@ -1,5 +1,6 @@
-// Package connection limits the resources that clients can hold: connections, headers, and the memory for connections, headers, and
-// requests.
+// Package transport accepts connections, with and without TLS, and limits the resources that clients can hold: connections, headers, and
+// the memory for connections, headers, and requests. It counts and logs the connections and requests that net/http and crypto/tls reject
+// before a handler is called, and reloads the certificate when its files change.
 package transport
 
 import (
@@ -21,6 +22,16 @@ const (
 	LimitConnections = "connections" // too many connections
 	LimitHeader      = "header"      // a header that is too long or has too many fields
 	LimitMemory      = "memory"      // the budget is used up
+)
+
+const (
+	// HeaderTimeout is how long a client may take to send an HTTP/1 header or complete a TLS handshake.
+	HeaderTimeout = 10 * time.Second
+	// IdleTimeout is longer than the idle timeout of load balancers, so that they, not the server, close idle connections.
+	IdleTimeout = 620 * time.Second
+	// lingerTimeout is how long the server continues to read after it has rejected a request. If it stopped at once, a reset could discard
+	// the response before the client reads it.
+	lingerTimeout = 500 * time.Millisecond
 )
 
 // errRejected makes net/http close a connection whose request was rejected before it was parsed. net/http sends no response after an error
@@ -89,12 +100,12 @@ func (c *Connection) releaseHeader() { c.bounds.Budget.Requests.Release(c.reserv
 
 type connectionKey struct{}
 
-// WithConnection is the callback for http.Server.ConnContext that makes a connection available to Of.
+// WithConnection is the callback for http.Server.ConnContext that makes a connection available to ConnectionOf.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// Of returns a request's connection, or nil in tests that use no connection.
+// ConnectionOf returns a request's connection, or nil in tests that use no connection.
 func ConnectionOf(r *http.Request) *Connection {
 	c, _ := r.Context().Value(connectionKey{}).(*Connection)
 	return c
@@ -177,13 +188,3 @@ func (c *Connection) SendReset() error {
 		}
 	}
 }
-
-const (
-	// HeaderTimeout is how long a client may take to send an HTTP/1 header or complete a TLS handshake.
-	HeaderTimeout = 10 * time.Second
-	// IdleTimeout is longer than the idle timeout of load balancers, so that they, not the server, close idle connections.
-	IdleTimeout = 620 * time.Second
-	// LingerTimeout is how long the server continues to read after it has rejected a request. If it stopped at once, a reset could discard
-	// the response before the client reads it.
-	LingerTimeout = 500 * time.Millisecond
-)

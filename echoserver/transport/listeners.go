@@ -10,6 +10,21 @@ import (
 	"syscall"
 )
 
+// ListenFunc is the type of net.ListenConfig.Listen.
+type ListenFunc func(ctx context.Context, network, address string) (net.Listener, error)
+
+// ListenDualStack listens on IPv6 and IPv4, or only on IPv4 if IPv6 is disabled on the node.
+func ListenDualStack(ctx context.Context, listen ListenFunc, address string) (net.Listener, error) {
+	listener, err := listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) {
+		listener, err = listen(ctx, "tcp4", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	return listener, nil
+}
+
 // maxConnections is the maximum total number of connections to the public ports.
 const maxConnections = 4096
 
@@ -47,32 +62,30 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 
 func (l *boundedListener) release() { l.bounds.OpenConnections.Add(-1) }
 
-// EvictingSet limits the number of connections. It closes the oldest connection to make room for a new one. Otherwise, clients that keep
+// evictingSet limits the number of connections. It closes the oldest connection to make room for a new one. Otherwise, clients that keep
 // connections open could lock out all other clients.
-type EvictingSet struct {
-	// Limit is the maximum number of connections.
-	Limit int
-	// Evicted is called after the set has closed a connection to make room.
-	Evicted func()
+type evictingSet struct {
+	limit   int    // the maximum number of connections
+	evicted func() // called after the set has closed a connection to make room
 
 	mutex sync.Mutex
 	open  []net.Conn // the oldest first
 }
 
-// Add adds a connection, and closes the oldest one if there are too many.
-func (s *EvictingSet) Add(c net.Conn) {
+// add adds a connection, and closes the oldest one if there are too many.
+func (s *evictingSet) add(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.open = append(s.open, c)
-	if len(s.open) > s.Limit {
+	if len(s.open) > s.limit {
 		_ = s.open[0].Close() // reading from it fails, and net/http closes it again
 		s.open = slices.Delete(s.open, 0, 1)
-		s.Evicted()
+		s.evicted()
 	}
 }
 
-// Remove removes a connection from the set.
-func (s *EvictingSet) Remove(c net.Conn) {
+// remove removes a connection from the set.
+func (s *evictingSet) remove(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.open = slices.DeleteFunc(s.open, func(each net.Conn) bool { return each == c })
@@ -81,12 +94,12 @@ func (s *EvictingSet) Remove(c net.Conn) {
 // EvictingListener closes its oldest connection to make room for a new one.
 type EvictingListener struct {
 	net.Listener
-	open EvictingSet
+	open evictingSet
 }
 
 // NewEvictingListener returns a listener that keeps at most limit connections open.
 func NewEvictingListener(listener net.Listener, limit int) *EvictingListener {
-	return &EvictingListener{Listener: listener, open: EvictingSet{Limit: limit, Evicted: func() {}}}
+	return &EvictingListener{Listener: listener, open: evictingSet{limit: limit, evicted: func() {}}}
 }
 
 // Len returns the number of open connections.
@@ -102,32 +115,17 @@ func (l *EvictingListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.open.Add(c)
+	l.open.add(c)
 	return &evictableConnection{c, &l.open}, nil
 }
 
 type evictableConnection struct {
 	net.Conn
-	all *EvictingSet
+	all *evictingSet
 }
 
 // Close implements net.Conn.
 func (c *evictableConnection) Close() error {
-	c.all.Remove(c.Conn)
+	c.all.remove(c.Conn)
 	return c.Conn.Close()
-}
-
-// ListenFunc is the type of net.ListenConfig.Listen.
-type ListenFunc func(ctx context.Context, network, address string) (net.Listener, error)
-
-// ListenDualStack listens on IPv6 and IPv4, or only on IPv4 if IPv6 is disabled on the node.
-func ListenDualStack(ctx context.Context, listen ListenFunc, address string) (net.Listener, error) {
-	listener, err := listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) {
-		listener, err = listen(ctx, "tcp4", address)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen: %w", err)
-	}
-	return listener, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -30,7 +31,12 @@ func (c *Connection) Read(p []byte) (int, error) {
 			c.header.ahead = append(c.header.ahead[:0], p[:n]...)
 		}
 	case n == 0:
-		c.rejectLate(err)
+		// net/http has stopped waiting for the rest of a header. It sends no response in this case.
+		if len(c.header.data) > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+			c.bounds.Reporter.report(rejection{remote: c.RemoteAddr().String(), protocol: "HTTP/1",
+				reason: ReasonIncomplete, detail: "the end of the header did not arrive in time"})
+			c.rejection = err // net/http reads again after its check for HTTP/2
+		}
 	default:
 		if c.rejection = c.meter(p[:n]); c.rejection != nil {
 			return 0, c.rejection
@@ -44,10 +50,14 @@ func (c *Connection) meter(piece []byte) error {
 	c.header.add(piece)
 	switch {
 	case c.header.isPreface():
-		return c.upgrade()
-	case !c.header.isLater && IsTLS(c.header.data): // net/http would wait for a line break
-		return c.report(Rejection{Protocol: "TLS", Status: http.StatusBadRequest, Reason: ReasonTLS,
-			Detail: DetailTLS})
+		if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
+			c.bounds.Reporter.Count(LimitMemory)
+			return errRejected
+		}
+		c.isHTTP2 = true
+		return nil
+	case !c.header.isLater && isTLS(c.header.data): // net/http would wait for a line break
+		return c.report(rejection{protocol: "TLS", status: http.StatusBadRequest, reason: ReasonTLS, detail: detailTLS})
 	}
 	if rejected := CheckHeader(c.header.certainSize(), c.bounds.MaxHeaderBytes); rejected != nil {
 		return c.rejectHeader(rejected)
@@ -63,25 +73,6 @@ func (c *Connection) meter(piece []byte) error {
 func (c *Connection) rejectHeader(rejected *HeaderRejection) error {
 	rejected.Log(c.bounds.Log, c.RemoteAddr().String(), c.header.longestField())
 	return c.reject(rejected.Status, LimitHeader, rejected.Reason)
-}
-
-// upgrade accounts for an HTTP/2 connection.
-func (c *Connection) upgrade() error {
-	if !c.acquire(&c.bounds.Budget.Connections, &c.cost, http2Cost+int64(DecoderFactor*c.bounds.MaxHeaderBytes)) {
-		c.bounds.Reporter.Count(LimitMemory)
-		return errRejected
-	}
-	c.isHTTP2 = true
-	return nil
-}
-
-// rejectLate reports a header that was still incomplete when net/http stopped waiting for it. net/http sends no response in this case.
-func (c *Connection) rejectLate(err error) {
-	if len(c.header.data) > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-		c.bounds.Reporter.Report(Rejection{Remote: c.RemoteAddr().String(), Protocol: "HTTP/1",
-			Reason: ReasonIncomplete, Detail: "the end of the header did not arrive in time"})
-		c.rejection = err // net/http reads again after its check for HTTP/2
-	}
 }
 
 // Write implements net.Conn. If no handler has received the HTTP/1 request, the data is net/http's response to a rejected request. Write
@@ -101,19 +92,23 @@ func (c *Connection) explain(response []byte) error {
 	if rejected := CheckHeader(c.header.size(), c.bounds.MaxHeaderBytes); rejected != nil {
 		return c.rejectHeader(rejected)
 	}
-	what := RejectionOfResponse(response)
-	if version := ProxyVersion(c.header.data); version > 0 && !c.header.isLater {
-		what.Protocol = "PROXY v" + strconv.Itoa(version)
-		what.Reason, what.Detail = ReasonProxyProtocol, DetailProxy
+	line, _, _ := strings.Cut(string(response), "\r\n") // the status lines of net/http contain no data from the request
+	_, detail, _ := strings.Cut(line, " ")
+	code, _, _ := strings.Cut(detail, " ")
+	status, _ := strconv.Atoi(code) // net/http always writes a number
+	what := rejection{protocol: "HTTP/1", status: status, reason: statusPrefix + code, detail: detail}
+	if version := proxyVersion(c.header.data); version > 0 && !c.header.isLater {
+		what.protocol = "PROXY v" + strconv.Itoa(version)
+		what.reason, what.detail = ReasonProxyProtocol, detailProxy
 	}
 	return c.report(what)
 }
 
 // report reports a request that does not reach a handler, and sends a response.
-func (c *Connection) report(what Rejection) error {
-	what.Remote = c.RemoteAddr().String()
-	c.bounds.Reporter.Report(what)
-	return c.respond(what.Status, what.Detail)
+func (c *Connection) report(what rejection) error {
+	what.remote = c.RemoteAddr().String()
+	c.bounds.Reporter.report(what)
+	return c.respond(what.status, what.detail)
 }
 
 // reject responds to a request that exceeds a limit.
@@ -129,20 +124,20 @@ func (c *Connection) respond(status int, why string) error {
 	if status == http.StatusServiceUnavailable {
 		retry = "Retry-After: 1\r\n"
 	}
-	err := c.SetDeadline(time.Now().Add(LingerTimeout))
+	err := c.SetDeadline(time.Now().Add(lingerTimeout))
 	_, written := fmt.Fprintf(c.Conn,
 		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
 			"%sConnection: close\r\n\r\n%s", status, http.StatusText(status), PlainText, len(text), retry, text)
 	if errors.Join(err, written) == nil {
-		Linger(c, c.Conn)
+		linger(c, c.Conn)
 	}
 	return errRejected
 }
 
-// Linger closes the sending side of a connection, and waits until the client has received the response. Meanwhile, it discards all data
+// linger closes the sending side of a connection, and waits until the client has received the response. Meanwhile, it discards all data
 // that the client sends.
-func Linger(sending interface{ CloseWrite() error }, receiving net.Conn) {
-	if errors.Join(sending.CloseWrite(), receiving.SetReadDeadline(time.Now().Add(LingerTimeout))) == nil {
+func linger(sending interface{ CloseWrite() error }, receiving net.Conn) {
+	if errors.Join(sending.CloseWrite(), receiving.SetReadDeadline(time.Now().Add(lingerTimeout))) == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(receiving, MostHeaderBytes)) // until the client closes the connection
 	}
 }

@@ -1,4 +1,3 @@
-// Package rejections counts and logs the connections and requests that net/http and crypto/tls reject before a handler is called.
 package transport
 
 import (
@@ -6,132 +5,10 @@ import (
 	"log"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
-
-const (
-	// linesPerSecond is the maximum number of rejections that the process logs per second. A per-client limit would not protect the log from a
-	// flood from many clients.
-	linesPerSecond = 10
-	// maxDetail limits the length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
-	maxDetail = 256
-)
-
-// Rejection describes a rejected connection or request.
-type Rejection struct {
-	Remote   string // the client's address; empty if net/http does not report it
-	Protocol string
-	Status   int // the status code of the response, or 0 if there is none
-	Reason   string
-	Detail   string // must not contain data that may be secret
-}
-
-// OfResponse returns the rejection that net/http reports in an HTTP/1 response. Its status lines contain no data from the request.
-func RejectionOfResponse(response []byte) Rejection {
-	line, _, _ := strings.Cut(string(response), "\r\n")
-	_, detail, _ := strings.Cut(line, " ")
-	code, _, _ := strings.Cut(detail, " ")
-	status, _ := strconv.Atoi(code) // net/http always writes a number
-	return Rejection{Protocol: "HTTP/1", Status: status, Reason: statusPrefix + code, Detail: detail}
-}
-
-// Reporter counts all rejections, and limits how many it logs per second.
-type Reporter struct {
-	log   *slog.Logger
-	count func(reason string)
-
-	mutex   sync.Mutex
-	second  int64 // the Unix time of the last line
-	logged  int   // the number of lines in that second
-	omitted int   // the number of lines that were omitted since the last line
-}
-
-// NewReporter returns a Reporter that calls count for each rejection.
-func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
-	return &Reporter{log: log, count: count}
-}
-
-// Count counts a rejection that is not logged, or that the caller has already logged.
-func (r *Reporter) Count(reason string) { r.count(reason) }
-
-// Report counts and logs a rejection.
-func (r *Reporter) Report(what Rejection) {
-	r.count(what.Reason)
-	attributes := []any{"protocol", what.Protocol, "reason", what.Reason, "detail", what.Detail[:min(len(what.Detail), maxDetail)]}
-	if what.Remote != "" {
-		attributes = append(attributes, "remote", what.Remote)
-	}
-	if what.Status != 0 {
-		attributes = append(attributes, "status", what.Status)
-	}
-	r.write("rejected before a handler", attributes...)
-}
-
-// write logs a line that clients can trigger, unless there are too many.
-func (r *Reporter) write(text string, attributes ...any) {
-	omitted, ok := r.allow(time.Now())
-	if !ok {
-		return
-	}
-	if omitted > 0 {
-		attributes = append(attributes, "omitted", omitted)
-	}
-	r.log.Warn(text, attributes...)
-}
-
-// allow reports whether a line can be logged now, and how many lines were omitted before it.
-func (r *Reporter) allow(now time.Time) (omitted int, ok bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if second := now.Unix(); second != r.second {
-		r.second, r.logged = second, 0
-	}
-	if r.logged == linesPerSecond {
-		r.omitted++
-		return 0, false
-	}
-	r.logged++
-	omitted, r.omitted = r.omitted, 0
-	return omitted, true
-}
-
-// CountError is the callback for http.HTTP2Config.CountError. It reports errors that reset a stream, except frames that arrive after a
-// stream was closed. ErrorLog reports errors that close a connection.
-func (r *Reporter) CountError(errorType string) {
-	name, ok := strings.CutPrefix(errorType, "stream_")
-	if !ok || strings.HasPrefix(name, "STREAM_CLOSED_") {
-		return
-	}
-	what := Rejection{Protocol: "HTTP/2.0", Reason: ReasonHTTP2Stream, Detail: name}
-	if strings.HasSuffix(name, "_bad_connect") {
-		what.Reason = ReasonHTTP2Connect
-	}
-	r.Report(what)
-}
-
-// ErrorLog returns a logger for http.Server.ErrorLog.
-func (r *Reporter) ErrorLog() *log.Logger { return log.New(errorLog{r}, "", 0) }
-
-type errorLog struct{ reporter *Reporter }
-
-// Write implements io.Writer. HTTP/2 lines count toward the limit for rejections, because clients can trigger them.
-func (l errorLog) Write(line []byte) (int, error) {
-	text := strings.TrimSuffix(string(line), "\n")
-	rejected, isRejection := strings.CutPrefix(text, "http2: server connection error from ")
-	switch {
-	case isRejection:
-		remote, detail, _ := strings.Cut(rejected, ": ")
-		l.reporter.Report(Rejection{Remote: remote, Protocol: "HTTP/2.0", Reason: ReasonHTTP2Connection, Detail: detail})
-	case strings.HasPrefix(text, "http: "), strings.HasPrefix(text, "http2: panic "):
-		l.reporter.log.Warn(text)
-	default:
-		l.reporter.write(text)
-	}
-	return len(line), nil
-}
 
 // These constants are the reasons for rejecting a connection or a request before a handler is called. If net/http responds, the reason is
 // the status code.
@@ -153,23 +30,133 @@ func Reasons() []string {
 		ReasonHTTP2Connection, statusPrefix + "400", statusPrefix + "417", statusPrefix + "501", statusPrefix + "505"}
 }
 
+// These constants are the details for ReasonTLS, ReasonNoTLS, and ReasonProxyProtocol.
 const (
-	// DetailTLS is the detail for a TLS handshake on a port without TLS.
-	DetailTLS = "this port has no TLS: use http"
-	// DetailNoTLS is the detail for plain HTTP on the TLS port.
-	DetailNoTLS = "this port requires TLS: use https"
-	// DetailProxy is the detail for a connection that begins with a PROXY protocol header.
-	DetailProxy = "the PROXY protocol is not supported: turn it off where the load balancer or the proxy connects to this server"
+	detailTLS   = "this port has no TLS: use http"
+	detailNoTLS = "this port requires TLS: use https"
+	detailProxy = "the PROXY protocol is not supported: turn it off where the load balancer or the proxy connects to this server"
 )
 
-// IsTLS reports whether a connection begins with a TLS handshake record (RFC 8446, 5.1).
-func IsTLS(beginning []byte) bool {
+const (
+	// linesPerSecond is the maximum number of rejections that the process logs per second. A per-client limit would not protect the log from a
+	// flood from many clients.
+	linesPerSecond = 10
+	// maxDetail limits the length, in bytes, of a detail in the log, because a TLS error can contain data from a client.
+	maxDetail = 256
+)
+
+// rejection describes a rejected connection or request.
+type rejection struct {
+	remote   string // the client's address; empty if net/http does not report it
+	protocol string
+	status   int // the status code of the response, or 0 if there is none
+	reason   string
+	detail   string // must not contain data that may be secret
+}
+
+// Reporter counts all rejections, and limits how many it logs per second.
+type Reporter struct {
+	log   *slog.Logger
+	count func(reason string)
+
+	mutex   sync.Mutex
+	second  int64 // the Unix time of the last line
+	logged  int   // the number of lines in that second
+	omitted int   // the number of lines that were omitted since the last line
+}
+
+// NewReporter returns a Reporter that calls count for each rejection.
+func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
+	return &Reporter{log: log, count: count}
+}
+
+// Count counts a rejection that is not logged, or that the caller has already logged.
+func (r *Reporter) Count(reason string) { r.count(reason) }
+
+// report counts and logs a rejection.
+func (r *Reporter) report(what rejection) {
+	r.count(what.reason)
+	attributes := []any{"protocol", what.protocol, "reason", what.reason, "detail", what.detail[:min(len(what.detail), maxDetail)]}
+	if what.remote != "" {
+		attributes = append(attributes, "remote", what.remote)
+	}
+	if what.status != 0 {
+		attributes = append(attributes, "status", what.status)
+	}
+	r.write("rejected before a handler", attributes...)
+}
+
+// write logs a line that clients can trigger, unless there are too many.
+func (r *Reporter) write(text string, attributes ...any) {
+	omitted, ok := r.allow()
+	if !ok {
+		return
+	}
+	if omitted > 0 {
+		attributes = append(attributes, "omitted", omitted)
+	}
+	r.log.Warn(text, attributes...)
+}
+
+// allow reports whether a line can be logged now, and how many lines were omitted before it.
+func (r *Reporter) allow() (omitted int, ok bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if second := time.Now().Unix(); second != r.second {
+		r.second, r.logged = second, 0
+	}
+	if r.logged == linesPerSecond {
+		r.omitted++
+		return 0, false
+	}
+	r.logged++
+	omitted, r.omitted = r.omitted, 0
+	return omitted, true
+}
+
+// CountError is the callback for http.HTTP2Config.CountError. It reports errors that reset a stream, except frames that arrive after a
+// stream was closed. ErrorLog reports errors that close a connection.
+func (r *Reporter) CountError(errorType string) {
+	name, ok := strings.CutPrefix(errorType, "stream_")
+	if !ok || strings.HasPrefix(name, "STREAM_CLOSED_") {
+		return
+	}
+	what := rejection{protocol: "HTTP/2.0", reason: ReasonHTTP2Stream, detail: name}
+	if strings.HasSuffix(name, "_bad_connect") {
+		what.reason = ReasonHTTP2Connect
+	}
+	r.report(what)
+}
+
+// ErrorLog returns a logger for http.Server.ErrorLog.
+func (r *Reporter) ErrorLog() *log.Logger { return log.New(errorLog{r}, "", 0) }
+
+type errorLog struct{ reporter *Reporter }
+
+// Write implements io.Writer. HTTP/2 lines count toward the limit for rejections, because clients can trigger them.
+func (l errorLog) Write(line []byte) (int, error) {
+	text := strings.TrimSuffix(string(line), "\n")
+	rejected, isRejection := strings.CutPrefix(text, "http2: server connection error from ")
+	switch {
+	case isRejection:
+		remote, detail, _ := strings.Cut(rejected, ": ")
+		l.reporter.report(rejection{remote: remote, protocol: "HTTP/2.0", reason: ReasonHTTP2Connection, detail: detail})
+	case strings.HasPrefix(text, "http: "), strings.HasPrefix(text, "http2: panic "):
+		l.reporter.log.Warn(text)
+	default:
+		l.reporter.write(text)
+	}
+	return len(line), nil
+}
+
+// isTLS reports whether a connection begins with a TLS handshake record (RFC 8446, 5.1).
+func isTLS(beginning []byte) bool {
 	return len(beginning) >= 3 && beginning[0] == 0x16 && beginning[1] == 3 && beginning[2] <= 4
 }
 
-// ProxyVersion returns the version of the PROXY protocol header at the beginning of a connection, or 0 for other data. Five bytes are
+// proxyVersion returns the version of the PROXY protocol header at the beginning of a connection, or 0 for other data. Five bytes are
 // enough to recognize the header.
-func ProxyVersion(beginning []byte) int {
+func proxyVersion(beginning []byte) int {
 	switch {
 	case bytes.HasPrefix(beginning, []byte("\r\n\r\n\x00")):
 		return 2

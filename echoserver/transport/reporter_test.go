@@ -19,7 +19,7 @@ func TestReporter_limit(t *testing.T) {
 		reporter := NewReporter(slog.New(slog.NewTextHandler(log, nil)), func(string) { counts++ })
 		report := func(times int) {
 			for range times {
-				reporter.Report(Rejection{Remote: "a:1", Protocol: "HTTP/1", Status: 400, Reason: ReasonTLS, Detail: strings.Repeat("x", 10_000)})
+				reporter.report(rejection{remote: "a:1", protocol: "HTTP/1", status: 400, reason: ReasonTLS, detail: strings.Repeat("x", 10_000)})
 			}
 		}
 		report(4)

@@ -139,7 +139,7 @@ func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 
 func send(conn net.Conn, pieces []string) {
 	for _, piece := range pieces {
-		_ = conn.SetWriteDeadline(time.Now().Add(2 * LingerTimeout)) // the server may have closed the connection
+		_ = conn.SetWriteDeadline(time.Now().Add(2 * lingerTimeout)) // the server may have closed the connection
 		_, _ = io.WriteString(conn, piece)
 		synctest.Wait()
 	}

@@ -21,29 +21,12 @@ const (
 // sessionConnection is the connection of a WebSocket. Its timers close the WebSocket if the client takes too long.
 type sessionConnection struct {
 	*transport.Connection
-	idle    *time.Timer // runs while no frame is in progress
+	idle    *time.Timer // runs for IdleTimeout while no frame is in progress
 	stall   *time.Timer // restarts whenever part of a frame is received
 	message *time.Timer // runs from the first frame of a message to the last
 	early   bool        // whether part of a frame was received before the connection was hijacked
 	failed  atomic.Bool // whether to discard further data from the client (RFC 6455, 7.1.7)
 	ends    sync.Once
-}
-
-// startTimers starts timers that call idle if no frame begins within IdleTimeout, and late if a message takes too long.
-func (c *sessionConnection) startTimers(idle, late func()) {
-	c.idle = time.AfterFunc(transport.IdleTimeout, idle)
-	c.stall = time.AfterFunc(exchange.StallTimeout, late)
-	c.message = time.AfterFunc(messageTimeout, late)
-	c.messageReceived()
-	if c.early {
-		c.partReceived()
-	}
-}
-
-func (c *sessionConnection) stopTimers() {
-	c.idle.Stop()
-	c.stall.Stop()
-	c.message.Stop()
 }
 
 // messageReceived must be called at the start and after each received message.

@@ -40,13 +40,21 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 		return
 	}
 	h.Log(e, r)
-	if !isHandshake(r) {
+	// HTTP/1.0, HTTP/2, and HEAD requests cannot upgrade the connection.
+	isHandshake := r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 &&
+		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
+	if !isHandshake {
 		h.Page(e)
 		return
 	}
 	subprotocol, status, err := checkHandshake(r)
 	if err != nil {
-		rejectHandshake(e, status, err)
+		if status == http.StatusUpgradeRequired {
+			e.Header().Add("Connection", "Upgrade")
+			e.Header().Set("Upgrade", "websocket")
+			e.Header().Set("Sec-WebSocket-Version", version)
+		}
+		exchange.Reject(e, status, err.Error())
 		return
 	}
 	text, acquired, ok := h.First(e, r)
@@ -56,10 +64,25 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	h.Sessions.Add(1) // before the connection is hijacked, so that the server waits for the WebSocket
 	defer h.Sessions.Done()
 	connection := &sessionConnection{Connection: transport.ConnectionOf(r)}
-	socket, err := accept(e, r, subprotocol, connection)
+	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // other headers have no meaning in a handshake response
+		return name != proof.ResponseHeader && name != "X-Echo-Applied"
+	})
+	socket, err := websocket.Accept(upgrade{e, connection}, r, &websocket.AcceptOptions{
+		Subprotocols: []string{subprotocol},
+		// Any origin is accepted, because a client receives only data that it sent or that proxies added. The library would compare the
+		// origin with the Host header, which gateways can change.
+		InsecureSkipVerify: true,
+		CompressionMode:    websocket.CompressionDisabled, // compression would use memory outside the budget
+		OnPingReceived: func(context.Context, []byte) bool {
+			connection.awaitFrame()
+			return true
+		},
+		OnPongReceived: func(context.Context, []byte) { connection.awaitFrame() },
+	})
 	if err != nil {
 		return // the library has already responded
 	}
+	socket.SetReadLimit(maxMessage)
 	h.Open.Add(1)
 	defer h.Open.Add(-1)
 	session := &session{exchange: e, socket: socket, connection: connection}
@@ -71,28 +94,39 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// accept responds to a valid handshake. It accepts any origin, because a client receives only data that it sent or that proxies added. The
-// library would compare the origin with the Host header, which gateways can change. accept disables compression, which would use memory
-// outside the budget.
-func accept(e *exchange.Exchange, r *http.Request, subprotocol string, c *sessionConnection) (*websocket.Conn, error) {
-	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // other headers have no meaning in a handshake response
-		return name != proof.ResponseHeader && name != "X-Echo-Applied"
-	})
-	socket, err := websocket.Accept(upgrade{e, c}, r, &websocket.AcceptOptions{
-		Subprotocols:       []string{subprotocol},
-		InsecureSkipVerify: true,
-		CompressionMode:    websocket.CompressionDisabled,
-		OnPingReceived: func(context.Context, []byte) bool {
-			c.awaitFrame()
-			return true
-		},
-		OnPongReceived: func(context.Context, []byte) { c.awaitFrame() },
-	})
-	if err != nil {
-		return nil, err
+const version = "13"
+
+// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, checkHandshake
+// returns the status and the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in
+// its reasons.
+func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
+	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
+	nonce, err := base64.StdEncoding.Strict().DecodeString(strings.Join(r.Header["Sec-Websocket-Key"], ",")) // a comma is not base64
+	switch {
+	case !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"):
+		err = errors.New("the Connection header of a WebSocket handshake must contain Upgrade; a gateway may have removed it")
+	case r.ContentLength != 0:
+		err = errors.New("a WebSocket handshake must not have a body")
+	case err != nil || len(nonce) != 16:
+		err = errors.New("the Sec-WebSocket-Key header must be 16 bytes in base64")
+	case strings.Join(r.Header["Sec-Websocket-Version"], ",") != version:
+		return "", http.StatusUpgradeRequired, errors.New("the Sec-WebSocket-Version header must be " + version)
+	case !isToken:
+		err = errors.New("the Sec-WebSocket-Protocol header must be a list of tokens")
 	}
-	socket.SetReadLimit(maxMessage)
-	return socket, nil
+	return subprotocol, http.StatusBadRequest, err
+}
+
+// firstElement returns the first element of a list, and whether it is a token (RFC 9110, 5.6). For an empty list, it returns "" and true.
+func firstElement(values []string) (string, bool) {
+	for _, value := range values {
+		for element := range strings.SplitSeq(value, ",") {
+			if element = strings.Trim(element, " \t"); element != "" {
+				return element, httpguts.ValidHeaderFieldName(element)
+			}
+		}
+	}
+	return "", true
 }
 
 // upgrade is the response writer through which the library hijacks a connection.
@@ -109,63 +143,4 @@ func (u upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	u.connection.early = buffered.Reader.Buffered() > 0
 	return u.connection, buffered, nil
-}
-
-const version = "13"
-
-// isHandshake reports whether a request asks to upgrade the connection to a WebSocket, which HTTP/1.0, HTTP/2, and HEAD requests cannot do.
-func isHandshake(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ProtoMinor >= 1 &&
-		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
-}
-
-// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, checkHandshake
-// returns the status and the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in
-// its reasons.
-func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
-	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
-	switch {
-	case !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"):
-		err = errors.New("the Connection header of a WebSocket handshake must contain Upgrade; a gateway may have removed it")
-	case r.ContentLength != 0:
-		err = errors.New("a WebSocket handshake must not have a body")
-	case !isNonce(r.Header["Sec-Websocket-Key"]):
-		err = errors.New("the Sec-WebSocket-Key header must be 16 bytes in base64")
-	case strings.Join(r.Header["Sec-Websocket-Version"], ",") != version:
-		return "", http.StatusUpgradeRequired, errors.New("the Sec-WebSocket-Version header must be " + version)
-	case !isToken:
-		err = errors.New("the Sec-WebSocket-Protocol header must be a list of tokens")
-	}
-	return subprotocol, http.StatusBadRequest, err
-}
-
-// isNonce reports whether Sec-WebSocket-Key has exactly one value, and the value is valid.
-func isNonce(values []string) bool {
-	if len(values) != 1 {
-		return false
-	}
-	decoded, err := base64.StdEncoding.Strict().DecodeString(values[0])
-	return err == nil && len(decoded) == 16
-}
-
-// firstElement returns the first element of a list, and whether it is a token (RFC 9110, 5.6). For an empty list, it returns "" and true.
-func firstElement(values []string) (string, bool) {
-	for _, value := range values {
-		for element := range strings.SplitSeq(value, ",") {
-			if element = strings.Trim(element, " \t"); element != "" {
-				return element, httpguts.ValidHeaderFieldName(element)
-			}
-		}
-	}
-	return "", true
-}
-
-// rejectHandshake responds to an invalid WebSocket request.
-func rejectHandshake(e *exchange.Exchange, status int, err error) {
-	if status == http.StatusUpgradeRequired {
-		e.Header().Add("Connection", "Upgrade")
-		e.Header().Set("Upgrade", "websocket")
-		e.Header().Set("Sec-WebSocket-Version", version)
-	}
-	exchange.Reject(e, status, err.Error())
 }

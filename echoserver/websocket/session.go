@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
@@ -23,12 +24,20 @@ type session struct {
 
 // run echoes messages until the WebSocket is closed. It returns the limit that caused the close, or "" if no limit did.
 func (s *session) run(ending <-chan struct{}) (limit string) {
-	s.connection.startTimers(
-		func() {
-			s.close(websocket.StatusGoingAway, "nothing was received for "+transport.IdleTimeout.String())
-		},
-		func() { s.close(websocket.StatusPolicyViolation, "the message was not received in time") })
-	defer s.connection.stopTimers()
+	c := s.connection
+	idle := func() { s.close(websocket.StatusGoingAway, "nothing was received for "+transport.IdleTimeout.String()) }
+	late := func() { s.close(websocket.StatusPolicyViolation, "the message was not received in time") }
+	c.idle, c.stall = time.AfterFunc(transport.IdleTimeout, idle), time.AfterFunc(exchange.StallTimeout, late)
+	c.message = time.AfterFunc(messageTimeout, late)
+	defer func() {
+		c.idle.Stop()
+		c.stall.Stop()
+		c.message.Stop()
+	}()
+	c.messageReceived()
+	if c.early {
+		c.partReceived()
+	}
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -38,26 +47,21 @@ func (s *session) run(ending <-chan struct{}) (limit string) {
 		case <-done:
 		}
 	}()
-	err := s.sendFirst()
+	var err error
+	if s.first != nil {
+		err = s.send(websocket.MessageText, s.first.chunks)
+		s.first.release()
+		s.first = nil // frees the message, which can be large
+	}
 	for err == nil {
 		err = s.echo()
 	}
 	code, reason, limit := closeFor(err)
-	if s.connection.end() {
-		s.connection.failed.Store(true)
+	if c.end() {
+		c.failed.Store(true)
 	}
 	s.close(code, reason)
 	return limit
-}
-
-func (s *session) sendFirst() error {
-	if s.first == nil {
-		return nil
-	}
-	err := s.send(websocket.MessageText, s.first.chunks)
-	s.first.release()
-	s.first = nil // frees the message, which can be large
-	return err
 }
 
 // echo receives a message and sends it back.
@@ -110,7 +114,7 @@ func closeFor(err error) (code websocket.StatusCode, reason, limit string) {
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return websocket.StatusMessageTooBig, "", LimitMessage
-	case errors.Is(err, errMessageMemory):
+	case errors.Is(err, exchange.ErrOverBudget):
 		return websocket.StatusTryAgainLater, err.Error(), transport.LimitMemory
 	case errors.Is(err, errNotUTF8):
 		return websocket.StatusInvalidFramePayloadData, err.Error(), ""
@@ -128,8 +132,6 @@ const (
 	maxChunk   = 64 << 10
 )
 
-var errMessageMemory = errors.New("the server has used up its memory budget; try again later")
-
 // message consists of chunks, so that it uses little more memory than the data received so far: a client can announce more data than it
 // sends.
 type message struct {
@@ -141,7 +143,7 @@ type message struct {
 func (m *message) receive(reader io.Reader) error {
 	for size := firstChunk; ; size = min(2*size, maxChunk) {
 		if !m.exchange.Acquire(int64(size)) {
-			return errMessageMemory
+			return exchange.ErrOverBudget
 		}
 		m.reserved += int64(size)
 		chunk := make([]byte, size)

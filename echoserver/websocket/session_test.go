@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
@@ -18,7 +19,7 @@ func TestCloseFor(t *testing.T) {
 		limit string
 	}{
 		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, LimitMessage},
-		{errMessageMemory, websocket.StatusTryAgainLater, transport.LimitMemory},
+		{exchange.ErrOverBudget, websocket.StatusTryAgainLater, transport.LimitMemory},
 		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
 		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
 		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // the library has already responded
