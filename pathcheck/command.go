@@ -3,9 +3,12 @@ package pathcheck
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"net/netip"
 	"os"
 	"regexp"
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/echo-operator/echo-operator/internal/certificates"
 	"github.com/echo-operator/echo-operator/internal/process"
@@ -93,6 +97,7 @@ func (c *Command) checkOutput() error {
 	return nil
 }
 
+// options returns the options for a run. Its errors name the invalid flag.
 func (c *Command) options(url, version string) (*Options, error) {
 	headers, invalid := c.credentials.readHeaders()
 	certificate, noCertificate := c.credentials.readCertificate()
@@ -107,27 +112,27 @@ func (c *Command) options(url, version string) (*Options, error) {
 	if c.deadline <= 0 {
 		return nil, fmt.Errorf("--deadline: %s must be longer than 0s", c.deadline)
 	}
-	if err := o.checkAddresses(); err != nil {
-		return nil, err
-	}
-	var errs [3]error
-	o.Echo, errs[0] = parseName(c.name)
-	o.Source, errs[1] = parseSource(c.source)
-	o.CA, errs[2] = readAuthorities(c.ca)
-	return o, cmp.Or(errs[:]...)
-}
-
-// checkAddresses checks that all addresses are valid. Its error names the flag with the invalid address.
-func (o *Options) checkAddresses() error {
 	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
-		return fmt.Errorf("--address: %w", err)
+		return nil, fmt.Errorf("--address: %w", err)
 	}
 	for flag, url := range map[string]string{"--direct": o.Direct, "--own-service": o.Service} {
 		if _, err := wire.ParseTarget(url, ""); url != "" && err != nil {
-			return fmt.Errorf("%s: %w", flag, err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 	}
-	return nil
+	var err error
+	if o.Echo, err = parseName(c.name); err != nil {
+		return nil, err
+	}
+	if c.source != "" {
+		source, err := netip.ParseAddr(c.source)
+		if err != nil {
+			return nil, fmt.Errorf("--source: %q is not an IP address without a port, such as 192.0.2.1", c.source)
+		}
+		o.Source = source.Unmap()
+	}
+	o.CA, err = readAuthorities(c.ca)
+	return o, err
 }
 
 // parseName parses NAMESPACE/NAME. It returns the zero value for an empty string, and rejects a name that no Echo can have.
@@ -140,17 +145,6 @@ func parseName(text string) (proof.Echo, error) {
 	}
 	namespace, name, _ := strings.Cut(text, "/")
 	return proof.Echo{Namespace: namespace, Name: name}, nil
-}
-
-func parseSource(text string) (netip.Addr, error) {
-	if text == "" {
-		return netip.Addr{}, nil
-	}
-	source, err := netip.ParseAddr(text)
-	if err != nil {
-		return source, fmt.Errorf("--source: %q is not an IP address without a port, such as 192.0.2.1", text)
-	}
-	return source.Unmap(), nil
 }
 
 // readAuthorities returns the certificates in a file. It rejects incomplete PEM blocks, which would otherwise be ignored.
@@ -166,4 +160,73 @@ func readAuthorities(file string) ([]byte, error) {
 		return nil, fmt.Errorf("--ca-file: %s: %w", file, err)
 	}
 	return []byte(process.WithoutMark(string(data))), nil
+}
+
+// credentials holds the flags for the credentials that a path requires.
+type credentials struct {
+	headers                      []string
+	headerFile, certificate, key string
+}
+
+// readHeaders returns the headers from the file, followed by the headers from the flags. Its errors contain no header values.
+func (c *credentials) readHeaders() (headers []Header, err error) {
+	if c.headerFile != "" {
+		content, err := os.ReadFile(c.headerFile)
+		if err != nil {
+			return nil, fmt.Errorf("--header-file: %w", err)
+		}
+		for i, line := range strings.Split(process.WithoutMark(string(content)), "\n") {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			header, err := parseHeader(line)
+			if err != nil {
+				return nil, fmt.Errorf("--header-file: line %d %w", i+1, err)
+			}
+			headers = append(headers, header)
+		}
+		if headers == nil {
+			return nil, fmt.Errorf("--header-file: %s has no header such as X-Api-Key: value", c.headerFile)
+		}
+	}
+	for i, text := range c.headers {
+		header, err := parseHeader(text)
+		if err != nil {
+			return nil, fmt.Errorf("--header: number %d %w", i+1, err)
+		}
+		headers = append(headers, header)
+	}
+	return headers, nil
+}
+
+// readCertificate returns the client certificate, or nil if no flag names one.
+func (c *credentials) readCertificate() (*tls.Certificate, error) {
+	switch {
+	case c.certificate == "" && c.key == "":
+		return nil, nil //nolint:nilnil // most paths require none
+	case c.certificate == "":
+		return nil, errors.New("--key: this flag requires --cert")
+	}
+	pair, err := tls.LoadX509KeyPair(c.certificate, cmp.Or(c.key, c.certificate))
+	if err != nil {
+		return nil, fmt.Errorf("--cert: %w", err)
+	}
+	return &pair, nil
+}
+
+// parseHeader parses "Name: value". The caller prefixes the error with the header's position.
+func parseHeader(text string) (Header, error) {
+	name, value, _ := strings.Cut(text, ":")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	canonical := http.CanonicalHeaderKey(name)
+	// These headers would change the type of a request or affect how its response is read.
+	reserved := []string{proof.RequestHeader, "Host", "Accept", "Connection", "Content-Length", "Expect", "Keep-Alive", "Proxy-Connection",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+	switch {
+	case !httpguts.ValidHeaderFieldName(name) || value == "" || !httpguts.ValidHeaderFieldValue(value):
+		return Header{}, errors.New("is not a header such as 'X-Api-Key: value', in quotes")
+	case strings.HasPrefix(canonical, "Sec-Websocket-"), slices.Contains(reserved, canonical):
+		return Header{}, fmt.Errorf("is %s, which pathcheck sets itself", canonical)
+	}
+	return Header{Name: name, Value: value}, nil
 }

@@ -70,16 +70,19 @@ func (o *Options) chosen() ([]group, error) {
 // runGroups examines most groups concurrently. It then examines the groups that are marked as last, one at a time.
 func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *probe.Group) {
 	results := make([]*probe.Group, len(chosen))
-	reasons, unfinished := make([]string, len(chosen)), make([]bool, len(chosen))
 	examine := func(i int) {
 		g := newGroup()
 		results[i] = g
-		if reasons[i] = chosen[i].needs(g.Known); reasons[i] != "" {
-			return
+		notTested := probe.NotTested{Name: chosen[i].name, Reason: chosen[i].needs(g.Known)}
+		if notTested.Reason == "" {
+			err := chosen[i].examine(ctx, g)
+			if err == nil {
+				return
+			}
+			notTested.Reason = probe.Printable(cmp.Or(probe.DeadlineIn(ctx), err).Error())
+			notTested.Unfinished = !errors.As(err, new(probe.NotApplicable))
 		}
-		if err := chosen[i].examine(ctx, g); err != nil {
-			reasons[i], unfinished[i] = probe.Printable(cmp.Or(probe.DeadlineIn(ctx), err).Error()), !errors.As(err, new(probe.NotApplicable))
-		}
+		g.Skipped = append(g.Skipped, notTested)
 	}
 	var all sync.WaitGroup
 	for i := range chosen {
@@ -94,8 +97,5 @@ func runGroups(ctx context.Context, chosen []group, report *Report, newGroup fun
 		}
 		report.Facts = append(report.Facts, results[i].Facts...)
 		report.NotTested = append(report.NotTested, results[i].Skipped...)
-		if reasons[i] != "" {
-			report.NotTested = append(report.NotTested, probe.NotTested{Name: chosen[i].name, Reason: reasons[i], Unfinished: unfinished[i]})
-		}
 	}
 }

@@ -13,17 +13,15 @@ import (
 // TestGroups_haveEachExamineFunction checks that every function that examines a group is in the table of groups.
 func TestGroups_haveEachExamineFunction(t *testing.T) {
 	table, found := text(t, "groups.go"), 0
-	for _, room := range []string{"requests", "responses"} {
-		files, err := filepath.Glob("internal/" + room + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			for _, function := range regexp.MustCompile(`(?m)^func (Examine\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
-				found++
-				if want := "examine: " + room + "." + function[1] + ","; !strings.Contains(table, want) {
-					t.Errorf("%s has %s, but no group in groups.go has %s", file, function[1], want)
-				}
+	files, err := filepath.Glob("internal/probe/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		for _, function := range regexp.MustCompile(`(?m)^func (Examine\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
+			found++
+			if want := "examine: probe." + function[1] + ","; !strings.Contains(table, want) {
+				t.Errorf("%s has %s, but no group in groups.go has %s", file, function[1], want)
 			}
 		}
 	}
@@ -35,15 +33,13 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 // TestFactTable_hasOnlyFactsOfReports checks that the groups report every fact in the table.
 func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	var code strings.Builder
-	for _, room := range []string{"requests", "responses"} {
-		files, err := filepath.Glob("internal/" + room + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if !strings.HasSuffix(file, "_test.go") {
-				code.WriteString(text(t, file))
-			}
+	files, err := filepath.Glob("internal/probe/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") && filepath.Base(file) != "facts.go" {
+			code.WriteString(text(t, file))
 		}
 	}
 	for _, each := range FactTable() {

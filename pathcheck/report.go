@@ -2,6 +2,7 @@ package pathcheck
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
-	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
@@ -58,11 +58,10 @@ type From struct {
 	Note      string `json:"note"`
 }
 
-func newReport(o *Options, t *wire.Target) *Report {
+func newReport(o *Options, address string) *Report {
 	host, _ := os.Hostname() // empty if unknown
-	r := &Report{Version: o.Version, URL: o.URL, Address: t.Dial, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{},
-		groups: o.Groups,
-		From:   From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
+	r := &Report{Version: o.Version, URL: o.URL, Address: address, Time: time.Now().UTC().Truncate(time.Second), Facts: []Fact{},
+		groups: o.Groups, From: From{Host: host, Note: "from outside a cluster, as far as this program knows"}}
 	if r.From.InCluster = os.Getenv("KUBERNETES_SERVICE_HOST") != ""; r.From.InCluster {
 		r.From.Note = "from a pod: kube-proxy may bypass this cluster's own load balancers"
 	}
@@ -79,8 +78,8 @@ func (r *Report) finish(expectations []Expectation) {
 	}
 }
 
-func (r *Report) fact(name string) *probe.Fact {
-	if i := slices.IndexFunc(r.Facts, func(f probe.Fact) bool { return f.Name == name }); i >= 0 {
+func (r *Report) fact(name string) *Fact {
+	if i := slices.IndexFunc(r.Facts, func(f Fact) bool { return f.Name == name }); i >= 0 {
 		return &r.Facts[i]
 	}
 	return nil
@@ -89,6 +88,80 @@ func (r *Report) fact(name string) *probe.Fact {
 // OK reports whether the Echo was found and the facts meet all expectations.
 func (r *Report) OK() bool {
 	return r.Problem == "" && !slices.ContainsFunc(r.Expected, func(e Result) bool { return !e.OK })
+}
+
+// WriteText writes the report as text. Text from servers is already printable ASCII.
+func (r *Report) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	from := r.From.Address
+	if r.From.Host != "" {
+		from = probe.Printable(r.From.Host) + " " + from
+	}
+	fmt.Fprintf(&b, "%s, at %s\nfrom %s, %s\n%d requests, %d bytes, %s\n\n", probe.Printable(r.URL), probe.Printable(r.Address), from,
+		r.From.Note, r.Requests, r.Bytes, r.Took)
+	if r.Problem != "" {
+		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
+	}
+	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
+	title := "FACT\tVALUE\tRECEIVED\n"
+	for _, each := range r.Facts {
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, probe.Cut(each.Received, 100)) // never fails
+		title = ""
+	}
+	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"
+	for _, each := range r.NotTested {
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\n", title, each.Name, each.Reason)
+		title = ""
+	}
+	title = "\nEXPECTED\tWANT\tGOT\n"
+	for _, each := range r.Expected {
+		got := each.Got
+		if !each.OK {
+			got = cmp.Or(got, "not known") + ": FAILED"
+		}
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, probe.Printable(each.Want), got)
+		title = ""
+	}
+	_ = table.Flush() // writing to the buffer never fails
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// WriteJSON writes the report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	return encoder.Encode(r)
+}
+
+//go:embed report.html
+var reportPage string
+
+// section contains the facts in a group.
+type section struct {
+	Name  string
+	Facts []Fact
+}
+
+// WriteHTML writes the report as a self-contained HTML page without scripts. html/template escapes data from servers.
+func (r *Report) WriteHTML(w io.Writer) error {
+	page, err := template.New("report").Parse(reportPage)
+	if err != nil {
+		return err
+	}
+	var sections []section
+	for _, each := range r.Facts {
+		name, _, _ := strings.Cut(each.Name, ".")
+		if len(sections) == 0 || sections[len(sections)-1].Name != name {
+			sections = append(sections, section{Name: name})
+		}
+		last := &sections[len(sections)-1]
+		last.Facts = append(last.Facts, each)
+	}
+	return page.Execute(w, struct {
+		*Report
+		Sections []section
+	}{r, sections})
 }
 
 // maxPinned is the maximum number of expectations in a check.
@@ -134,88 +207,27 @@ func (r *Report) pinned() []Expectation {
 	return pinned
 }
 
-//go:embed report.html
-var reportPage string
-
-// section contains the facts in a group.
-type section struct {
-	Name  string
-	Facts []probe.Fact
-}
-
-// WriteHTML writes the report as a self-contained HTML page without scripts. html/template escapes data from servers.
-func (r *Report) WriteHTML(w io.Writer) error {
-	page, err := template.New("report").Parse(reportPage)
-	if err != nil {
-		return err
-	}
-	return page.Execute(w, struct {
-		*Report
-		Sections []section
-	}{r, r.sections()})
-}
-
-func (r *Report) sections() (all []section) {
-	for _, each := range r.Facts {
-		name, _, _ := strings.Cut(each.Name, ".")
-		if len(all) == 0 || all[len(all)-1].Name != name {
-			all = append(all, section{Name: name})
-		}
-		last := &all[len(all)-1]
-		last.Facts = append(last.Facts, each)
-	}
-	return all
-}
-
-// WriteJSON writes the report as JSON.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", " ")
-	return encoder.Encode(r)
-}
-
-// WriteText writes the report as text. Text from servers is already printable ASCII.
-func (r *Report) WriteText(w io.Writer) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, at %s\n%s, %s\n%d requests, %d bytes, %s\n\n", probe.Printable(r.URL), probe.Printable(r.Address), r.From.text(),
-		r.From.Note, r.Requests, r.Bytes, r.Took)
-	if r.Problem != "" {
-		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
-	}
-	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
-	title := "FACT\tVALUE\tRECEIVED\n"
-	for _, each := range r.Facts {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, probe.Cut(each.Received, 100)) // never fails
-		title = ""
-	}
-	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"
+// Verdict returns the part of a report that fits into a container's termination message, as JSON of at most 4,000 bytes.
+func (r *Report) Verdict() []byte {
+	v := verdict.Verdict{Problem: probe.Cut(r.Problem, verdict.MaxText), Facts: len(r.Facts), Silent: r.silent}
 	for _, each := range r.NotTested {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\n", title, each.Name, each.Reason)
-		title = ""
+		if each.Unfinished && v.Unfinished != verdict.DeadlinePassed { // the deadline takes precedence over other reasons
+			v.Unfinished = probe.Cut(probe.Printable(each.Reason), verdict.MaxText)
+		}
 	}
-	title = "\nEXPECTED\tWANT\tGOT\n"
+	if v.Silent != "" {
+		v.Address = probe.Cut(probe.Printable(r.Address), verdict.MaxText)
+	}
 	for _, each := range r.Expected {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, probe.Printable(each.Want), each.text())
-		title = ""
+		if each.OK {
+			continue
+		}
+		fact, got := r.fact(each.Name), each.Got
+		if q, err := parseQuantity(got); err == nil && q.isTime && fact != nil && fact.Detail {
+			got = "another time" // a measured time would make a lasting failure look new in each run
+		}
+		v.Failed = append(v.Failed, verdict.Unmet{Name: probe.Cut(each.Name, verdict.MaxName),
+			Want: probe.Cut(probe.Printable(each.Want), verdict.MaxValue), Got: got})
 	}
-	_ = table.Flush() // writing to the buffer never fails
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-func (f From) text() string {
-	if f.Host == "" {
-		return "from " + f.Address
-	}
-	return "from " + probe.Printable(f.Host) + " " + f.Address
-}
-
-func (r Result) text() string {
-	switch {
-	case r.OK:
-		return r.Got
-	case r.Got == "":
-		return "not known: FAILED"
-	}
-	return r.Got + ": FAILED"
+	return v.Encode()
 }

@@ -64,7 +64,7 @@ func (s secrets) hide(text string) string {
 			continue
 		}
 		text = strings.ReplaceAll(text, secret, hidden)
-		for _, end := range []string{"...", "#"} { // the marks that fact.Cut and fact.New add to truncated text
+		for _, end := range []string{"...", "#"} { // the marks that probe.Cut and probe.NewFact add to truncated text
 			if !strings.Contains(text, end) {
 				continue
 			}
@@ -85,7 +85,7 @@ func hideWord(text, word string) string {
 		if !found {
 			return b.String()
 		}
-		if endsInWord(b.String()) || endsInWord(firstByte(after)) {
+		if endsInWord(b.String()) || endsInWord(after[:min(1, len(after))]) {
 			b.WriteString(word)
 		} else {
 			b.WriteString(hidden)
@@ -93,8 +93,6 @@ func hideWord(text, word string) string {
 		text = after
 	}
 }
-
-func firstByte(text string) string { return text[:min(1, len(text))] }
 
 func endsInWord(text string) bool {
 	if text == "" {

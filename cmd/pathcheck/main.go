@@ -35,7 +35,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
 	command.Flags(flags)
-	verdict := flags.String("verdict-file", "",
+	verdictFile := flags.String("verdict-file", "",
 		"a `FILE` for a verdict of at most 4,000 bytes, such as /dev/termination-log; the exit code then ignores expectations")
 	flags.StringVar(&command.OwnService, "own-service", "",
 		"the `URL` of the Echo's Service, queried once if the main URL is silent; the verdict reports which URL was silent")
@@ -46,30 +46,22 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	if err == nil && flags.NArg() != 1 {
 		err = &process.UsageError{Usage: usage, Err: errors.New("one URL is required")}
 	}
+	var report *pathcheck.Report
 	if err == nil {
-		var report *pathcheck.Report
-		if report, err = command.Run(ctx, flags.Arg(0), version, stdout); err == nil {
-			if *verdict != "" || ctx.Err() == nil {
-				return finish(report, *verdict, stderr)
-			}
-			err = errors.New("interrupted; the report is incomplete")
-		}
+		report, err = command.Run(ctx, flags.Arg(0), version, stdout)
 	}
-	process.ReportError(stderr, "pathcheck", err)
-	return 2
-}
-
-// finish writes the verdict, and returns the exit code.
-func finish(report *pathcheck.Report, verdict string, stderr io.Writer) int {
-	if verdict != "" {
-		if err := os.WriteFile(verdict, report.Verdict(), 0o644); err != nil {
-			process.ReportError(stderr, "pathcheck", err)
-			return 2
-		}
-		return 0
-	}
-	if !report.OK() {
+	switch {
+	case err != nil:
+	case *verdictFile != "":
+		err = os.WriteFile(*verdictFile, report.Verdict(), 0o644)
+	case ctx.Err() != nil:
+		err = errors.New("interrupted; the report is incomplete")
+	case !report.OK():
 		return 1
+	}
+	if err != nil {
+		process.ReportError(stderr, "pathcheck", err)
+		return 2
 	}
 	return 0
 }

@@ -242,6 +242,13 @@ The exit code is 0 if all expectations are met, 1 if an expectation is not met o
 	}
 	checked.Flags(command.Flags())
 	completeFlag(command, "output", cobra.FixedCompletions(pathcheck.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
-	completeFlag(command, "groups", completeGroups)
+	completeFlag(command, "groups", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		all, _ := pathcheck.GroupNames()
+		given := typed[:strings.LastIndex(typed, ",")+1] // only the last group in the list is completed
+		for i := range all {
+			all[i] = given + all[i]
+		}
+		return withPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 	return command
 }

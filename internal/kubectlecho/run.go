@@ -26,7 +26,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/echo-operator/echo-operator/internal/process"
-	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
 // errNo is the error that a command returns for a negative result, such as an Echo that is not Ready.
@@ -108,15 +107,6 @@ func printTable(out io.Writer, rows [][]string) error {
 // oneLine returns text from the cluster as one line.
 func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
 
-// printableLines removes the characters that a terminal would interpret, except line breaks.
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
 // printable removes the characters that a terminal would interpret.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -195,16 +185,6 @@ func completeEcho(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 		}
 		return names(c.Context(), cluster.from("apis/example.com/v1", "echoes"), typed), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// completeGroups completes the last group of facts in a comma-separated list.
-func completeGroups(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	all, _ := pathcheck.GroupNames()
-	given := typed[:strings.LastIndex(typed, ",")+1]
-	for i := range all {
-		all[i] = given + all[i]
-	}
-	return withPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // names returns the names in a list that begin with a prefix. If the request fails, the result is empty, because completion prints no

@@ -1,19 +1,28 @@
 package kubectlecho
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 func newStatus(flags *genericclioptions.ConfigFlags) *cobra.Command {
@@ -96,6 +105,61 @@ func (c *cluster) describe(ctx context.Context, name, format string, stdout, std
 	return yes(r.Ready)
 }
 
+// report holds the data that is shown about an Echo. Only a report about a single Echo contains objects and warnings.
+type report struct {
+	Namespace       string              `json:"namespace"`
+	Name            string              `json:"name"`
+	Ready           bool                `json:"ready"`
+	Phase           string              `json:"phase"`
+	Message         string              `json:"message"`
+	ReadyReplicas   int32               `json:"readyReplicas"`
+	DesiredReplicas int32               `json:"desiredReplicas"`
+	Conditions      []condition         `json:"conditions,omitempty"`
+	Objects         []row               `json:"objects,omitempty"`
+	NodeProblems    map[string][]string `json:"nodeProblems,omitempty"`
+	Warnings        []warning           `json:"warnings,omitempty"`
+}
+
+// condition is a condition without its message, which the report's message summarizes.
+type condition struct {
+	Type   string                 `json:"type"`
+	Status metav1.ConditionStatus `json:"status"`
+	Reason string                 `json:"reason"`
+	Since  metav1.Time            `json:"lastTransitionTime"`
+}
+
+// row is a line in the tree of objects.
+type row struct {
+	Kind     string      `json:"kind"`
+	Name     string      `json:"name"`
+	Owner    string      `json:"owner,omitempty"`
+	Ready    string      `json:"ready,omitempty"`
+	Status   string      `json:"status,omitempty"`
+	Restarts string      `json:"restarts,omitempty"`
+	Node     string      `json:"node,omitempty"`
+	Created  metav1.Time `json:"creationTimestamp"`
+	lines    string
+}
+
+// warning is an event about an object in the tree.
+type warning struct {
+	LastSeen metav1.Time `json:"lastSeen"`
+	Object   string      `json:"object"`
+	Reason   string      `json:"reason"`
+	Message  string      `json:"message"`
+}
+
+func newReport(echo *v1.Echo) report {
+	r := report{
+		Namespace: echo.Namespace, Name: echo.Name, Ready: isReady(echo), Phase: cmp.Or(echo.Status.Phase, "unknown"), Message: message(echo),
+		ReadyReplicas: echo.Status.ReadyReplicas, DesiredReplicas: echo.Spec.DesiredReplicas(), NodeProblems: echo.Status.NodeProblems,
+	}
+	for _, c := range echo.Status.Conditions {
+		r.Conditions = append(r.Conditions, condition{c.Type, c.Status, c.Reason, c.LastTransitionTime})
+	}
+	return r
+}
+
 // isReady reports whether an Echo is Ready with its current spec.
 func isReady(echo *v1.Echo) bool {
 	return meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionReady) &&
@@ -113,4 +177,187 @@ func message(echo *v1.Echo) string {
 			check + "\nBefore the change: " + echo.Status.Message
 	}
 	return echo.Status.Message
+}
+
+// add adds the Echo's objects and their latest events, except for events that repeat the report's message.
+func (r *report) add(objects []object, events []corev1.Event) {
+	for i := range objects {
+		o := &objects[i]
+		r.Objects = append(r.Objects, row{Kind: o.kind, Name: o.Metadata.Name, Owner: o.owner, Ready: o.cells["Ready"], Status: o.cells["Status"],
+			Restarts: o.cells["Restarts"], Node: o.cells["Node"], Created: o.Metadata.CreationTimestamp, lines: o.lines})
+	}
+	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return e.Message != "" && strings.Contains(r.Message, e.Message) })
+	for _, e := range lastOf(events, objects) {
+		r.Warnings = append(r.Warnings,
+			warning{metav1.NewTime(lastSeen(e)), e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, e.Reason, oneLine(e.Message)})
+	}
+}
+
+// replicas returns the numbers of ready and desired replicas, such as "2/3".
+func (r report) replicas() string { return fmt.Sprintf("%d/%d", r.ReadyReplicas, r.DesiredReplicas) }
+
+// writeText writes the report's message, and tables with the rest of the report.
+func (r report) writeText(out io.Writer) error {
+	conditions := [][]string{{"\nCONDITION", "STATUS", "REASON", "SINCE"}}
+	for _, c := range r.Conditions {
+		conditions = append(conditions, []string{c.Type, string(c.Status), c.Reason, age(c.Since)})
+	}
+	objects := [][]string{{"\nOBJECT", "READY", "STATUS", "RESTARTS", "NODE", "AGE"}}
+	for _, o := range r.Objects {
+		objects = append(objects, []string{o.lines + o.Kind + "/" + o.Name, o.Ready, o.Status, o.Restarts, o.Node, age(o.Created)})
+	}
+	nodes := [][]string{{"\nNODE", "PROBLEMS"}}
+	for _, node := range slices.Sorted(maps.Keys(r.NodeProblems)) {
+		nodes = append(nodes, []string{node, strings.Join(r.NodeProblems[node], ", ")})
+	}
+	warnings := [][]string{{"\nLAST SEEN", "OBJECT", "WARNING", "MESSAGE"}}
+	for _, w := range r.Warnings {
+		warnings = append(warnings, []string{age(w.LastSeen), w.Object, w.Reason, w.Message})
+	}
+	lines := strings.Split(r.Message, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	_, err := fmt.Fprintf(out, "Echo %s/%s: %s, %s ready\n%s\n", r.Namespace, r.Name, printable(r.Phase), r.replicas(),
+		strings.Join(lines, "\n"))
+	return cmp.Or(err, printTable(out, conditions), printTable(out, objects), printTable(out, nodes), printTable(out, warnings))
+}
+
+type reports struct {
+	Items []report `json:"items"`
+}
+
+// writeText writes one line for each Echo.
+func (all reports) writeText(out io.Writer) error {
+	rows := [][]string{{"NAMESPACE", "NAME", "READY", "PHASE", "MESSAGE"}}
+	for _, r := range all.Items {
+		rows = append(rows, []string{r.Namespace, r.Name, r.replicas(), r.Phase, oneLine(r.Message)})
+	}
+	return printTable(out, rows)
+}
+
+// write writes a report as text if the format is empty, and as JSON otherwise.
+func write(out io.Writer, format string, shown interface{ writeText(out io.Writer) error }) error {
+	if format == "" {
+		return shown.writeText(out)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "    ")
+	return encoder.Encode(shown)
+}
+
+func age(t metav1.Time) string { return duration.HumanDuration(time.Since(t.Time)) }
+
+// lastOf returns at most five events about the objects, starting with the latest.
+func lastOf(events []corev1.Event, objects []object) []corev1.Event {
+	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return !contains(objects, e.InvolvedObject.UID) })
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return lastSeen(b).Compare(lastSeen(a)) })
+	return events[:min(len(events), 5)]
+}
+
+// lastSeen returns the time at which an event last occurred. The API version that the sender uses determines which field contains the time.
+func lastSeen(e corev1.Event) time.Time {
+	if e.Series != nil {
+		return e.Series.LastObservedTime.Time
+	}
+	return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time)
+}
+
+// shown returns the kinds of objects that the operator creates for an Echo, and the kinds of objects that Kubernetes creates for those
+// objects.
+func shown() []kinds.Kind {
+	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
+		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
+	slices.SortFunc(all, func(a, b kinds.Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	return all
+}
+
+// pathOf returns the path of a kind in the Kubernetes API. Kinds in the core group use the legacy path.
+func pathOf(kind kinds.Kind) string {
+	if kind.Group == "" {
+		return "api/" + kind.Version
+	}
+	return "apis/" + kind.Group + "/" + kind.Version
+}
+
+// object is an object that belongs to an Echo.
+type object struct {
+	Metadata           metav1.ObjectMeta
+	kind, owner, lines string            // lines connects the object with its owner
+	cells              map[string]string // the columns that kubectl shows
+}
+
+// objects returns the objects with an Echo's labels, and the errors for the kinds that cannot be read.
+func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
+	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
+	for _, kind := range shown() {
+		table := metav1.Table{} // each row includes the metadata of its object
+		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept",
+			"application/json;as=Table;v=v1;g=meta.k8s.io")
+		err := read(ctx, request, &table)
+		for _, row := range table.Rows {
+			o := object{kind: kind.Kind, cells: map[string]string{}}
+			err = cmp.Or(err, json.Unmarshal(row.Object.Raw, &o))
+			for i, column := range table.ColumnDefinitions {
+				o.cells[column.Name] = fmt.Sprint(row.Cells[i])
+			}
+			all = append(all, o)
+		}
+		if !apierrors.IsNotFound(err) && (!apierrors.IsForbidden(err) || c.serves(ctx, kind)) { // not every cluster serves all kinds
+			problems = append(problems, err)
+		}
+	}
+	return all, problems
+}
+
+// serves reports whether the cluster serves a kind, or may serve it. A request for a kind that is not served is forbidden if the user lacks
+// the permission, because the API server checks permissions first. All users may read the list of served kinds.
+func (c *cluster) serves(ctx context.Context, kind kinds.Kind) bool {
+	list := metav1.APIResourceList{}
+	if err := read(ctx, c.Get().AbsPath(pathOf(kind)), &list); err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource })
+}
+
+// tree returns an Echo and the objects that belong to it. Each object follows its owner. The tree omits objects that have the Echo's labels
+// but a different owner, and ReplicaSets without pods, such as ReplicaSets of earlier revisions. The numbers in a ReplicaSet's status exclude
+// terminating pods.
+func tree(echo object, objects []object) []object {
+	owned, owners := map[types.UID][]object{}, map[types.UID]bool{}
+	for _, o := range objects {
+		if owner := metav1.GetControllerOfNoCopy(&o.Metadata); owner != nil {
+			owners[owner.UID] = true
+		}
+	}
+	for _, o := range objects {
+		owner := metav1.GetControllerOfNoCopy(&o.Metadata)
+		if owner == nil || o.cells["Desired"] == "0" && o.cells["Current"] == "0" && !owners[o.Metadata.UID] {
+			continue
+		}
+		parent := owner.UID
+		if owner.Kind != "Echo" && !contains(objects, parent) { // the parent may be unreadable, or may be the pod that has a companion
+			parent = echo.Metadata.UID
+		}
+		owned[parent] = append(owned[parent], o)
+	}
+	return append([]object{echo}, branches(owned, &echo, "")...)
+}
+
+func contains(all []object, uid types.UID) bool {
+	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
+}
+
+// branches returns the objects below an owner in the tree. The lines of each object begin with the given lines, which belong to the levels
+// above.
+func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
+	for i, o := range owned[owner.Metadata.UID] {
+		here, below := "├─", "│ "
+		if i == len(owned[owner.Metadata.UID])-1 {
+			here, below = "└─", "  "
+		}
+		o.owner, o.lines = owner.kind+"/"+owner.Metadata.Name, lines+here
+		all = append(append(all, o), branches(owned, &o, lines+below)...)
+	}
+	return all
 }

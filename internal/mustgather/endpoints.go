@@ -71,31 +71,26 @@ func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) e
 	if err != nil {
 		return err
 	}
-	text, err := fetch(ctx, "https://"+address+"/metrics", token)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	unverified := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the API server forwards the connection to the pod
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: unverified}}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	text, err := io.ReadAll(response.Body)
 	if err == nil {
 		g.write(filepath.Join(podFolder(pod), "metrics.txt"), g.redactor.text(string(text)))
 	}
 	return err
-}
-
-// fetch reads a URL of the operator. The certificate is not verified, because the API server forwards the connection to the pod.
-func fetch(ctx context.Context, url, token string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	unverified := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: unverified}}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	return io.ReadAll(response.Body)
 }
 
 const (

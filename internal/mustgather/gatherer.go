@@ -3,7 +3,6 @@ package mustgather
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,21 +55,6 @@ func (g *gatherer) miss(what string, err error) {
 
 func (g *gatherer) say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(g.out, format+"\n", arguments...)
-}
-
-// connect checks that the API server responds, and writes its version.
-func (g *gatherer) connect(ctx context.Context) error {
-	server := struct{ GitVersion string }{}
-	text, err := g.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-	if err == nil {
-		err = json.Unmarshal(text, &server)
-	}
-	if err != nil {
-		return fmt.Errorf("the API server %s does not respond: %w", g.config.Host, err)
-	}
-	g.write("kubernetes-version.json", string(text))
-	g.say("reading from %s, Kubernetes %s", g.config.Host, server.GitVersion)
-	return nil
 }
 
 // list calls a function for each object of a kind in the given namespaces. The namespace "" stands for all namespaces. If the cluster does
@@ -137,11 +121,24 @@ func (g *gatherer) write(path, content string) {
 	g.unwritten = errors.Join(g.unwritten, err)
 }
 
-// finish writes the data that was found, and a list of the data that could not be read.
+// finish writes the data that was found, in one file for each kind and namespace, and a list of the data that could not be read.
 func (g *gatherer) finish() error {
 	g.write("version", "echo-operator/must-gather\n"+g.version+"\n") // the format that oc uses
-	for kind := range g.found {
-		g.writeObjects(kind)
+	for kind, objects := range g.found {
+		resource, _ := schema.ParseResourceArg(kind)
+		lists := map[string][]any{} // by folder
+		for _, o := range objects {
+			folder := "cluster-scoped-resources"
+			if o.GetNamespace() != "" {
+				folder = filepath.Join("namespaces", o.GetNamespace())
+			}
+			lists[folder] = append(lists[folder], o.Object)
+		}
+		for folder, items := range lists {
+			text, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+			g.unwritten = errors.Join(g.unwritten, err)
+			g.write(filepath.Join(folder, cmp.Or(resource.Group, "core"), resource.Resource+".yaml"), string(text))
+		}
 	}
 	var lines strings.Builder
 	for _, m := range g.missed {
@@ -150,22 +147,4 @@ func (g *gatherer) finish() error {
 	g.write("not-read.txt", lines.String())
 	g.say("wrote %s; could not read %d", g.folder, len(g.missed))
 	return g.unwritten
-}
-
-// writeObjects writes the objects of a kind to one file for each namespace.
-func (g *gatherer) writeObjects(kind string) {
-	resource, _ := schema.ParseResourceArg(kind)
-	lists := map[string][]any{}
-	for _, o := range g.found[kind] {
-		folder := "cluster-scoped-resources"
-		if o.GetNamespace() != "" {
-			folder = filepath.Join("namespaces", o.GetNamespace())
-		}
-		lists[folder] = append(lists[folder], o.Object)
-	}
-	for folder, items := range lists {
-		text, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
-		g.unwritten = errors.Join(g.unwritten, err)
-		g.write(filepath.Join(folder, cmp.Or(resource.Group, "core"), resource.Resource+".yaml"), string(text))
-	}
 }

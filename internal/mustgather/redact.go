@@ -44,24 +44,20 @@ func newRedactor() (*redactor, error) {
 		return nil, fmt.Errorf("kept.yaml: %w", err)
 	}
 	for _, kind := range kinds.Table() {
-		if len(kind.Kept) > 0 {
-			file.Kinds[kind.Kind] = ruleOf(kind, file.Children)
+		if len(kind.Kept) == 0 {
+			continue
 		}
+		rule := map[string]any{}
+		for _, field := range append([]string{"apiVersion", "kind", "metadata"}, kind.Kept...) {
+			rule[field] = "keep"
+			if file.Children[field] != nil {
+				rule[field] = file.Children[field]
+			}
+		}
+		file.Kinds[kind.Kind] = rule
 	}
 	// A JSON string is also a quote. A cut may have removed the end of a quote.
 	return &redactor{kinds: file.Kinds, secrets: map[string]bool{}, quotes: regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?`)}, nil
-}
-
-// ruleOf returns the rule for a kind whose row in the table names the fields to keep.
-func ruleOf(kind kinds.Kind, special map[string]any) map[string]any {
-	rule := map[string]any{}
-	for _, field := range append([]string{"apiVersion", "kind", "metadata"}, kind.Kept...) {
-		rule[field] = "keep"
-		if special[field] != nil {
-			rule[field] = special[field]
-		}
-	}
-	return rule
 }
 
 // learn records the secrets in the spec of an object. It must be called before any text is written.

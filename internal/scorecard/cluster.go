@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -80,31 +79,22 @@ func (c *cluster) examples(ctx context.Context, b Bundle) []string {
 		}
 	}
 	for _, example := range b.Examples {
-		name, err := c.createExample(ctx, example)
-		report(err)
-		if err == nil {
-			created = append(created, name)
+		echo := example.DeepCopy()
+		echo.SetNamespace(c.namespace)
+		echo.SetGenerateName("scorecard-" + example.GetName() + "-")
+		echo.SetName("")
+		if err := c.Create(ctx, echo, client.FieldValidation("Strict")); err != nil { // the API server may not know a field
+			report(fmt.Errorf("example %s: %w", example.GetName(), err))
+			continue
 		}
+		c.logf("created example %s as %s", example.GetName(), echo.GetName())
+		created = append(created, echo.GetName())
 	}
 	for _, name := range created {
 		report(c.waitReady(ctx, name))
 	}
 	report(c.remove(ctx, created...))
 	return problems
-}
-
-// createExample creates a copy of an example with a generated name, and returns the name. It returns an error if the example contains a
-// field that the API server does not know.
-func (c *cluster) createExample(ctx context.Context, example unstructured.Unstructured) (string, error) {
-	echo := example.DeepCopy()
-	echo.SetNamespace(c.namespace)
-	echo.SetGenerateName("scorecard-" + example.GetName() + "-")
-	echo.SetName("")
-	if err := c.Create(ctx, echo, client.FieldValidation("Strict")); err != nil {
-		return "", fmt.Errorf("example %s: %w", example.GetName(), err)
-	}
-	c.logf("created example %s as %s", example.GetName(), echo.GetName())
-	return echo.GetName(), nil
 }
 
 func (c *cluster) waitReady(ctx context.Context, name string) error {

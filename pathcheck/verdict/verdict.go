@@ -1,4 +1,4 @@
-// Package pathverdict defines the result that a check reports to the operator.
+// Package verdict defines the result that a check reports to the operator.
 //
 // The check's container writes the result as its termination message, and therefore needs neither permissions nor a network path to the
 // operator. The operator trusts nothing in a verdict, because any pod can write one.
@@ -88,34 +88,25 @@ func Decode(message string) (Verdict, error) {
 	if err := json.Unmarshal([]byte(message), &v); err != nil {
 		return v, errors.New("it is not a verdict in JSON")
 	}
-	return v, v.validate()
-}
-
-func (v Verdict) validate() error {
 	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
-		return errors.New("it has no facts")
+		return v, errors.New("it has no facts")
 	}
 	texts := []string{v.Problem, v.Unfinished, v.Address}
 	for _, each := range v.Failed {
 		if !nameOfFact.MatchString(each.Name) {
-			return errors.New("it has a fact whose name is not valid")
+			return v, errors.New("it has a fact whose name is not valid")
 		}
 		texts = append(texts, each.Want, each.Got)
 	}
-	if slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText || !printable.MatchString(text) }) {
-		return errors.New("it contains text that is too long or not printable")
-	}
-	return v.validateSilence()
-}
-
-func (v Verdict) validateSilence() error {
 	switch {
+	case slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText || !printable.MatchString(text) }):
+		return v, errors.New("it contains text that is too long or not printable")
 	case v.Silent == "":
-		return nil
+		return v, nil
 	case !slices.Contains([]Silence{SilentURL, SilentAll, SilentResolver}, v.Silent) || v.Problem == "":
-		return errors.New("it names an invalid silent part of the path")
+		return v, errors.New("it names an invalid silent part of the path")
 	case !address.MatchString(v.Address):
-		return errors.New("it has an address that is not valid")
+		return v, errors.New("it has an address that is not valid")
 	}
-	return nil
+	return v, nil
 }

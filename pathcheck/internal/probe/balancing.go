@@ -74,7 +74,7 @@ func shareConnection(ctx context.Context, g *Group) (*seen, error) {
 		a, err := g.Read(s, wire.MaxBody)
 		if err != nil {
 			all.closed = true
-			return all, Over(ctx, err) // the closed connection is a result, not an error
+			return all, over(ctx, err) // the closed connection is a result, not an error
 		}
 		if !a.Proven {
 			return all, nil
@@ -85,7 +85,7 @@ func shareConnection(ctx context.Context, g *Group) (*seen, error) {
 		}
 		if err := g.SendNext(s, r); err != nil {
 			all.closed = true
-			return all, Over(ctx, err)
+			return all, over(ctx, err)
 		}
 	}
 }
@@ -110,22 +110,18 @@ func decideLoadBalancing(each, shared *seen) []Fact {
 	if each.pods[""] > 0 || each.responses == 0 {
 		return append(facts, NewFact("loadBalancing.pods", "not reported", sent, "no pod names"))
 	}
-	pods := NewFact("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, describeCounts(each.pods))
-	return append(facts, Detail(pods), Detail(decideAffinity(each, shared)))
-}
-
-func decideAffinity(each, shared *seen) Fact {
-	const name = "loadBalancing.affinity"
-	received := describeCounts(each.pods) + "; on one connection " + describeCounts(shared.pods)
+	counts := describeCounts(each.pods)
+	affinity, received := None, counts+"; on one connection "+describeCounts(shared.pods)
 	switch {
 	case len(each.cookies) > 0:
-		return NewFact(name, "cookie", "", "the cookie "+Listed(each.cookies)+"; "+received)
+		affinity, received = "cookie", "the cookie "+listed(each.cookies)+"; "+received
 	case len(each.pods) == 1:
-		return NewFact(name, "one pod", "", received+": there is only one pod, or the client's address determines the pod")
+		affinity, received = "one pod", received+": there is only one pod, or the client's address determines the pod"
 	case len(shared.pods) == 1 && shared.responses > 1:
-		return NewFact(name, "connection", "", received)
+		affinity = "connection"
 	}
-	return NewFact(name, None, "", received)
+	return append(facts, Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, counts)),
+		Detail(NewFact("loadBalancing.affinity", affinity, "", received)))
 }
 
 func describeCounts(counts map[string]int) string {
@@ -167,7 +163,7 @@ func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 	var all []time.Duration
 	for range latencyRequests {
 		a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
-		if ended := Over(ctx, err); ended != nil {
+		if ended := over(ctx, err); ended != nil {
 			return nil, ended
 		}
 		switch {
@@ -184,14 +180,8 @@ func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
 // decideLatency returns the median and the 99th percentile. With so few requests, the 99th percentile is the maximum.
 func decideLatency(name string, took []time.Duration) []Fact {
 	slices.Sort(took)
-	var facts []Fact
-	for _, each := range []struct {
-		suffix string
-		value  time.Duration
-	}{{".p50", took[(len(took)-1)/2]}, {".p99", took[len(took)-1]}} {
-		facts = append(facts, Detail(NewFact(name+each.suffix, milliseconds(each.value), fmt.Sprintf("%d requests", len(took)), "")))
+	fact := func(suffix string, value time.Duration) Fact {
+		return Detail(NewFact(name+suffix, fmt.Sprintf("%.2fms", value.Seconds()*1000), fmt.Sprintf("%d requests", len(took)), ""))
 	}
-	return facts
+	return []Fact{fact(".p50", took[(len(took)-1)/2]), fact(".p99", took[len(took)-1])}
 }
-
-func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2fms", d.Seconds()*1000) }

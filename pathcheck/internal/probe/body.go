@@ -22,59 +22,30 @@ const (
 
 // ExamineBody examines request bodies and range requests.
 func ExamineBody(ctx context.Context, g *Group) error {
-	return g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange, examineBodyLimit)
-}
-
-func examineBodyLimit(ctx context.Context, g *Group) error {
+	const size = 1000
+	err := g.Examine(ctx, &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: wire.Filler(size)},
+		func(o Outcome) Fact { return decideChunks(size, o) })
+	if err != nil {
+		return err
+	}
+	if err := g.Each(ctx, examineRequestBuffer, examineExpect, examineRange); err != nil {
+		return err
+	}
 	return climb(ctx, g, bodyLadder())
 }
 
-func bodyLadder() ladder {
-	return ladder{"body.max", "body.max.by",
-		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
-		func(size int) *wire.Request {
-			path := PlainPath
-			if size > describedBody {
-				path = "/-/body?digest"
-			}
-			return &wire.Request{Method: "POST", Path: path, Body: wire.Filler(size), Timeout: wire.LongTimeout,
-				Fields: wire.Fields("Content-Type", "application/octet-stream")}
-		}, Size, arrivedWhole}
-}
-
-// arrivedWhole reports whether the Echo received a body of the given size completely and unchanged.
-func arrivedWhole(size int, o Outcome) bool {
-	sum := sha256.Sum256(wire.Filler(size))
-	switch e := o.Described(); {
-	case o.Refusal != "":
-		return false
-	case size > describedBody:
-		return string(o.Body) == fmt.Sprintf("%d %x\n", size, sum)
-	case e == nil || e.Request.Body == nil:
-		return false
-	default:
-		return e.Request.Body.SHA256 == hex.EncodeToString(sum[:])
-	}
-}
-
-// examineChunks sends a body in chunks, without Content-Length.
-func examineChunks(ctx context.Context, g *Group) error {
-	const sent = 1000
-	return g.Examine(ctx, &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: wire.Filler(sent)},
-		func(o Outcome) Fact { return decideChunks(sent, o) })
-}
-
+// decideChunks determines whether a body that was sent in chunks, without Content-Length, arrives.
 func decideChunks(sent int, o Outcome) Fact {
 	const name = "body.chunked"
-	text := Size(sent) + " bytes in chunks"
+	text := formatSize(sent) + " bytes in chunks"
 	e := o.Described()
 	switch {
 	case e == nil:
-		return Refused(name, text, o.Refusal)
+		return refusedFact(name, text, o.Refusal)
 	case e.Request.Body == nil || e.Request.Body.Size != int64(sent):
 		return NewFact(name, Dropped, text, "no body")
 	case e.Request.ContentLength >= 0:
-		return NewFact(name, "length set", text, "Content-Length: "+Size(int(e.Request.ContentLength)))
+		return NewFact(name, "length set", text, "Content-Length: "+formatSize(int(e.Request.ContentLength)))
 	}
 	return NewFact(name, Kept, text, text)
 }
@@ -149,7 +120,7 @@ func decideRequestBuffer(last time.Time, tooEarly time.Duration, o Outcome) Fact
 	e := o.Described()
 	switch {
 	case e == nil:
-		return Refused(name, sent, o.Refusal)
+		return refusedFact(name, sent, o.Refusal)
 	case e.Request.Time.Before(last):
 		return NewFact(name, "streamed", sent, "the header, before the second chunk was sent")
 	case tooEarly >= pause:
@@ -160,7 +131,6 @@ func decideRequestBuffer(last time.Time, tooEarly time.Duration, o Outcome) Fact
 
 // examineExpect announces a body, and sends it after an interim response or a pause.
 func examineExpect(ctx context.Context, g *Group) error {
-	body := wire.Filler(100)
 	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: PlainPath,
 		Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")})
 	if err != nil {
@@ -171,12 +141,10 @@ func examineExpect(ctx context.Context, g *Group) error {
 	if err != nil {
 		return err
 	}
-	var a *wire.Response
+	a := &wire.Response{Status: status}
 	if status < http.StatusOK {
-		_ = s.Send(body) // a proxy may have responded
+		_ = s.Send(wire.Filler(100)) // a proxy may have responded
 		a, err = g.Read(s, wire.MaxBody)
-	} else {
-		a = &wire.Response{Status: status}
 	}
 	o, err := g.Outcome(ctx, a, err)
 	if err == nil {
@@ -209,7 +177,7 @@ func decideExpect(status int, o Outcome) Fact {
 	e := o.Described()
 	switch {
 	case e == nil:
-		return Refused(name, sent, o.Refusal)
+		return refusedFact(name, sent, o.Refusal)
 	case status == 0:
 		return NewFact(name, "not sent", sent, "the request, and no response before the body")
 	case e.Has("Expect"):
@@ -251,11 +219,35 @@ func decideRange(sent string, o Outcome) Fact {
 	text := "Range: " + sent
 	switch {
 	case o.Refusal != "":
-		return Refused(name, text, o.Refusal)
+		return refusedFact(name, text, o.Refusal)
 	case o.Status == http.StatusPartialContent:
 		return NewFact(name, "served by proxy", text, "no Range")
 	case o.Description != nil && strings.Join(o.Description.Values("Range"), "") == sent:
 		return NewFact(name, Kept, text, text)
 	}
 	return NewFact(name, Dropped, text, "no Range")
+}
+
+// bodyLadder finds the largest body that the Echo receives completely and unchanged.
+func bodyLadder() ladder {
+	return ladder{"body.max", "body.max.by",
+		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
+		func(size int) *wire.Request {
+			path := PlainPath
+			if size > describedBody {
+				path = "/-/body?digest"
+			}
+			return &wire.Request{Method: "POST", Path: path, Body: wire.Filler(size), Timeout: wire.LongTimeout,
+				Fields: wire.Fields("Content-Type", "application/octet-stream")}
+		}, formatSize, func(size int, o Outcome) bool {
+			sum := sha256.Sum256(wire.Filler(size))
+			switch e := o.Described(); {
+			case o.Refusal != "":
+				return false
+			case size > describedBody:
+				return string(o.Body) == fmt.Sprintf("%d %x\n", size, sum)
+			default:
+				return e != nil && e.Request.Body != nil && e.Request.Body.SHA256 == hex.EncodeToString(sum[:])
+			}
+		}}
 }

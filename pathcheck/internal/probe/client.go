@@ -11,23 +11,28 @@ import (
 
 // ExamineClient examines how the client appears to the Echo behind the proxies.
 func ExamineClient(ctx context.Context, g *Group) error {
-	return g.Each(ctx, examineAddress, examineSpoofing, examineStripping, examineTracing)
-}
-
-func examineAddress(_ context.Context, g *Group) error {
 	e := g.Known.Plain.Description
 	g.Add(decideAddress(g.Known.Plain.Local.Addr(), e)...)
 	g.Add(decideReported(&g.Target, e)...)
+	if err := g.Each(ctx, examineSpoofing, examineStripping); err != nil {
+		return err
+	}
+	for _, each := range identifiers() {
+		err := g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: []wire.Field{each.sent}},
+			func(o Outcome) Fact { return decideIdentifier(each, e, o) })
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // examineStripping sends a Connection header that lists the headers that proxies add. Proxies remove the listed headers.
 func examineStripping(ctx context.Context, g *Group) error {
 	var added []string
-	for _, each := range append(addressHeaders(), addressHeader{name: "X-Forwarded-Host"}, addressHeader{name: "X-Forwarded-Proto"},
-		addressHeader{name: "X-Request-Id"}) {
-		if g.Known.Plain.Description.Has(each.name) {
-			added = append(added, each.name)
+	for _, name := range append(addressHeaderNames(), "X-Forwarded-Host", "X-Forwarded-Proto", "X-Request-Id") {
+		if g.Known.Plain.Description.Has(name) {
+			added = append(added, name)
 		}
 	}
 	if len(added) == 0 {
@@ -46,7 +51,7 @@ func decideStripping(added []string, o Outcome) Fact {
 	sent := "Connection: " + strings.Join(added, ", ")
 	e := o.Described()
 	if e == nil {
-		return Refused(name, sent, o.Refusal)
+		return refusedFact(name, sent, o.Refusal)
 	}
 	var stripped []string
 	for _, each := range added {
@@ -75,22 +80,11 @@ func identifiers() []identifier {
 	}
 }
 
-func examineTracing(ctx context.Context, g *Group) error {
-	for _, each := range identifiers() {
-		err := g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: []wire.Field{each.sent}},
-			func(o Outcome) Fact { return decideIdentifier(each, g.Known.Plain.Description, o) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // decideIdentifier compares a request that has the identifier with a request that does not.
 func decideIdentifier(i identifier, without *wire.Description, o Outcome) Fact {
 	e := o.Described()
 	if e == nil {
-		return Refused(i.fact, i.sent.String(), o.Refusal)
+		return refusedFact(i.fact, i.sent.String(), o.Refusal)
 	}
 	received, made := strings.Join(e.Values(i.sent.Name), ", "), without.Has(i.sent.Name)
 	value := Kept
@@ -106,21 +100,22 @@ func decideIdentifier(i identifier, without *wire.Description, o Outcome) Fact {
 	return NewFact(i.fact, value, i.sent.String(), i.sent.Name+": "+received)
 }
 
-// report describes a part of the URL that proxies report: the scheme, the host, or the port.
-type report struct {
+// urlPart is a part of the URL that proxies report: the scheme, the host, or the port.
+type urlPart struct {
 	fact, by  string
 	want      []string
 	headers   []string // the first of these that a request contains is used
 	parameter string   // in Forwarded
 }
 
-func reports(t *wire.Target) []report {
+// decideReported determines whether proxies report the client's URL correctly.
+func decideReported(t *wire.Target, e *wire.Description) (facts []Fact) {
 	_, port, err := net.SplitHostPort(t.Host)
 	if err != nil {
 		port = map[string]string{"http": "80", "https": "443"}[t.Scheme]
 	}
 	secure := map[string]string{"http": "off", "https": "on"}[t.Scheme]
-	return []report{
+	for _, each := range []urlPart{
 		{"client.proto", "client.proto.by",
 			[]string{t.Scheme, secure}, []string{"X-Forwarded-Proto", "Forwarded", "X-Forwarded-Scheme", "X-Forwarded-Protocol", "X-Scheme",
 				"X-Url-Scheme", "Cloudfront-Forwarded-Proto", "X-Forwarded-Ssl", "Front-End-Https"}, "proto"},
@@ -128,17 +123,10 @@ func reports(t *wire.Target) []report {
 			[]string{t.Host, t.Name}, []string{"X-Forwarded-Host", "Forwarded", "X-Original-Host"}, "host"},
 		{"client.port", "",
 			[]string{port}, []string{"X-Forwarded-Port"}, ""},
-	}
-}
-
-// decideReported determines whether proxies report the client's URL correctly.
-func decideReported(t *wire.Target, e *wire.Description) (facts []Fact) {
-	for _, each := range reports(t) {
+	} {
 		value, by, received := each.decide(e)
 		f := NewFact(each.fact, value, each.want[0], received)
-		if each.by == "" {
-			f = Detail(f)
-		}
+		f.Detail = each.by == ""
 		facts = append(facts, f)
 		if each.by != "" {
 			facts = append(facts, Detail(NewFact(each.by, by, each.want[0], received)))
@@ -147,15 +135,15 @@ func decideReported(t *wire.Target, e *wire.Description) (facts []Fact) {
 	return facts
 }
 
-func (r *report) decide(e *wire.Description) (value, by, received string) {
-	for _, name := range r.headers {
-		values := e.Reported(name, r.parameter)
+func (p *urlPart) decide(e *wire.Description) (value, by, received string) {
+	for _, name := range p.headers {
+		values := e.Reported(name, p.parameter)
 		if len(values) == 0 {
 			continue
 		}
 		received = name + ": " + strings.Join(e.Values(name), "; ")
 		isRight := func(value string) bool {
-			return slices.ContainsFunc(r.want, func(want string) bool { return strings.EqualFold(want, value) })
+			return slices.ContainsFunc(p.want, func(want string) bool { return strings.EqualFold(want, value) })
 		}
 		switch {
 		case len(values) > 1 && name != "Forwarded": // Forwarded is a list by design

@@ -1,4 +1,3 @@
-// Package fact defines the facts about a path: their names, their values, and text that is safe to display.
 package probe
 
 import (
@@ -13,10 +12,8 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
-const (
-	// MaxValue and MaxText are the maximum lengths, in bytes, of a fact's value and of the fact's other strings.
-	MaxValue, MaxText = verdict.MaxValue, 500
-)
+// maxValue and maxText are the maximum lengths, in bytes, of a fact's value and of the fact's other strings.
+const maxValue, maxText = verdict.MaxValue, 500
 
 // These are values that many facts share.
 const (
@@ -37,13 +34,13 @@ type Fact struct {
 	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it
 }
 
-// New returns a fact from the table. It truncates the strings and makes them printable, because they contain data from a server.
+// NewFact returns a fact from the table. It truncates the strings and makes them printable, because they contain data from a server.
 func NewFact(name, value, sent, received string) Fact {
 	value = cmp.Or(Printable(value), "not reported")
-	if len(value) > MaxValue {
-		value = value[:MaxValue-len(Digest(""))-1] + "#" + Digest(value)
+	if len(value) > maxValue {
+		value = value[:maxValue-len(digest(""))-1] + "#" + digest(value)
 	}
-	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), MaxText), Received: Cut(Printable(received), MaxText),
+	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), maxText), Received: Cut(Printable(received), maxText),
 		Meaning: meaning(name)}
 }
 
@@ -61,52 +58,52 @@ type NotTested struct {
 	Unfinished bool `json:"-"` // another run may be able to test it
 }
 
-// RefusedByCache means that a cache responded with the Echo's response to an earlier request.
-const RefusedByCache = "cached"
+// refusedByCache means that a cache responded with the Echo's response to an earlier request.
+const refusedByCache = "cached"
 
-// Refused returns the fact for a request that a proxy refuses. If refusal is empty, the fact reports that the response does not describe
-// the request.
-func Refused(name, sent, refusal string) Fact {
+// refusedFact returns the fact for a request that a proxy refuses. If refusal is empty, the fact reports that the response does not
+// describe the request.
+func refusedFact(name, sent, refusal string) Fact {
 	if refusal == "" { // the Echo responded
 		return NewFact(name, "not reported", sent, "a response that does not describe the request")
 	}
-	return NewFact(name, "refused "+refusal, sent, "nothing: "+DescribeRefusal(refusal))
+	return NewFact(name, "refused "+refusal, sent, "nothing: "+describeRefusal(refusal))
 }
 
-func DescribeRefusal(refusal string) string {
+func describeRefusal(refusal string) string {
 	if _, err := strconv.Atoi(refusal); err == nil {
 		return "a proxy responds with " + refusal + " itself"
 	}
-	if refusal == RefusedByCache {
+	if refusal == refusedByCache {
 		return "a proxy responds with an earlier response from the Echo"
 	}
 	return "a proxy does not respond (" + refusal + ")"
 }
 
-// Digest returns a short digest, which distinguishes values that look the same after truncation.
-func Digest(text string) string {
+// digest returns a short digest, which distinguishes values that look the same after truncation.
+func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:6]
 }
 
-// Listed formats names as the value of a fact: none, the names, or their number if the list is too long.
-func Listed(names []string) string {
+// listed formats names as the value of a fact: none, the names, or their number if the list is too long.
+func listed(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	text := strings.Join(names, ",")
 	switch {
 	case len(names) == 0:
 		return None
-	case len(text) > MaxValue:
-		return fmt.Sprintf("%d names #%s", len(names), Digest(text))
+	case len(text) > maxValue:
+		return fmt.Sprintf("%d names #%s", len(names), digest(text))
 	}
 	return text
 }
 
 // Printable returns a string as printable ASCII. It escapes other characters as Go does.
 func Printable(text string) string {
-	if len(text) > 4*MaxText {
-		text = text[:4*MaxText]
+	if len(text) > 4*maxText {
+		text = text[:4*maxText]
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		text = strconv.QuoteToASCII(text)
@@ -122,8 +119,8 @@ func Cut(text string, length int) string {
 	return text
 }
 
-// Size formats a number of bytes as Kubernetes does, such as 16Mi.
-func Size(bytes int) string {
+// formatSize formats a number of bytes as Kubernetes does, such as 16Mi.
+func formatSize(bytes int) string {
 	switch {
 	case bytes >= 1<<20 && bytes%(1<<20) == 0:
 		return strconv.Itoa(bytes>>20) + "Mi"
@@ -133,18 +130,11 @@ func Size(bytes int) string {
 	return strconv.Itoa(bytes)
 }
 
-// ShortList returns names, or their number if the list is too long.
-func ShortList(names []string, length int) string {
-	text := Listed(names)
+// shortList returns names, or their number if the list is too long.
+func shortList(names []string, length int) string {
+	text := listed(names)
 	if len(text) > length {
-		return fmt.Sprintf("%d #%s", len(names), Digest(text))
+		return fmt.Sprintf("%d #%s", len(names), digest(text))
 	}
 	return text
-}
-
-func DescribeLost(lost []string) string {
-	if len(lost) == 0 {
-		return "all"
-	}
-	return "all but " + strings.Join(lost, ", ")
 }

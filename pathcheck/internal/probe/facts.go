@@ -1,15 +1,13 @@
 package probe
 
-import (
-	"slices"
-)
+import "slices"
 
 // Definition is the meaning of a fact in reports and in docs/reference/pathcheck.md.
 type Definition struct{ Name, Meaning string }
 
-// Table returns all facts.
+// FactTable returns all facts.
 func FactTable() []Definition {
-	return slices.Concat(requestFacts(), headerFacts(), clientFacts(), spoofingFacts(), tlsFacts(), bodyFacts(), responseFacts(), otherFacts())
+	return slices.Concat(requestFacts(), clientFacts(), responseFacts())
 }
 
 // meaning returns the meaning of a fact, or "" if the table does not contain the fact.
@@ -38,11 +36,6 @@ func requestFacts() []Definition {
 		{"request.query", "whether the query keeps its order, duplicates, and escapes"},
 		{"request.host", "whether the URL's host arrives in Host; otherwise, X-Forwarded-Host may contain it"},
 		{"request.trailers", "whether a trailer (a field after the body) arrives"},
-	}
-}
-
-func headerFacts() []Definition {
-	return []Definition{
 		{"request.headers.added", "which headers proxies add, remove, or change"},
 		{"request.headers.removed", "which headers proxies add, remove, or change"},
 		{"request.headers.changed", "which headers proxies add, remove, or change"},
@@ -60,8 +53,8 @@ func headerFacts() []Definition {
 	}
 }
 
-func clientFacts() []Definition {
-	return []Definition{
+func clientFacts() (all []Definition) {
+	all = []Definition{
 		{"client.address", "whether the client's address arrives, is replaced (by NAT, a node, or a load balancer), or is lost"},
 		{"client.address.by", "the source of the address: a header, or the connection"},
 		{"client.proto", "whether a header reports this part of the URL, which applications use for links and cookies"},
@@ -72,39 +65,17 @@ func clientFacts() []Definition {
 		{"client.requestID", "whether the client's identifier is kept, and whether a proxy generates a missing one"},
 		{"client.traceparent", "whether the client's identifier is kept, and whether a proxy generates a missing one"},
 	}
-}
-
-// spoofingFacts returns the facts that report whether a client can choose the value of a header.
-func spoofingFacts() (all []Definition) {
-	for _, each := range []struct{ fact, header string }{
-		{"client.spoofable", "X-Forwarded-For"},
-		{"client.spoofable.forwarded", "Forwarded"},
-		{"client.spoofable.host", "X-Forwarded-Host"},
-		{"client.spoofable.proto", "X-Forwarded-Proto"},
-		{"client.spoofable.realIP", "X-Real-IP"},
-		{"client.spoofable.clientIP", "X-Client-IP"},
-		{"client.spoofable.trueClientIP", "True-Client-IP (Akamai, Cloudflare)"},
-		{"client.spoofable.cfConnectingIP", "CF-Connecting-IP (Cloudflare)"},
-		{"client.spoofable.cfConnectingIPv6", "CF-Connecting-IPv6 (Cloudflare)"},
-		{"client.spoofable.envoyExternalAddress", "X-Envoy-External-Address"},
-		{"client.spoofable.originalForwardedFor", "X-Original-Forwarded-For (ingress-nginx)"},
-		{"client.spoofable.clusterClientIP", "X-Cluster-Client-IP"},
-		{"client.spoofable.fastlyClientIP", "Fastly-Client-IP"},
-		{"client.spoofable.flyClientIP", "Fly-Client-IP"},
-		{"client.spoofable.azureClientIP", "X-Azure-ClientIP"},
-		{"client.spoofable.azureSocketIP", "X-Azure-SocketIP"},
-		{"client.spoofable.appengineUserIP", "X-Appengine-User-IP (Google)"},
-		{"client.spoofable.cloudfrontViewerAddress", "CloudFront-Viewer-Address"},
-		{"client.spoofable.doConnectingIP", "DO-Connecting-IP (DigitalOcean)"},
-		{"client.spoofable.wlProxyClientIP", "WL-Proxy-Client-IP (WebLogic)"},
-		{"client.spoofable.other", "other headers that contain the address on this path"},
-	} {
-		all = append(all, Definition{each.fact, "whether a client can choose " + each.header})
+	addresses := addressHeaders()
+	for _, each := range slices.Concat(addresses[:2], []addressHeader{ // the headers that most applications read come first
+		{fact: "client.spoofable.host", shown: "X-Forwarded-Host"},
+		{fact: "client.spoofable.proto", shown: "X-Forwarded-Proto"},
+	}, addresses[2:], []addressHeader{{fact: "client.spoofable.other", shown: "other headers that contain the address on this path"}}) {
+		all = append(all, Definition{each.fact, "whether a client can choose " + each.shown})
 	}
 	return all
 }
 
-func tlsFacts() []Definition {
+func responseFacts() []Definition {
 	return []Definition{
 		{"tls.termination", "where TLS is terminated: at a proxy, at the Echo, or at both, with a second TLS connection between them"},
 		{"tls.version", "the version that the server chooses"},
@@ -115,22 +86,12 @@ func tlsFacts() []Definition {
 		{"tls.name", "whether the certificate is for the URL's host"},
 		{"tls.chain", "how many certificates the server sends; some clients distrust a chain without the intermediate certificates"},
 		{"tls.daysLeft", "how many more days the certificate is valid"},
-	}
-}
-
-func bodyFacts() []Definition {
-	return []Definition{
 		{"body.max", "the largest tested body size that arrives"},
 		{"body.max.by", "the source of the limit: proxy, Echo, or none"},
 		{"body.chunked", "whether a body that is sent in chunks, without Content-Length, arrives"},
 		{"body.request", "streamed if a request arrives while its body is being sent, buffered if a proxy waits for the whole body"},
 		{"body.expect", "who responds to Expect: 100-continue: the Echo, a proxy, or no one, in which case clients wait a second"},
 		{"body.range", "who serves ranges of a response: the Echo, a proxy that received the whole response, or no one"},
-	}
-}
-
-func responseFacts() []Definition {
-	return []Definition{
 		{"response.stream", "streamed if parts of a response arrive as they are sent, buffered if a proxy delays them"},
 		{"response.status", "whether errors arrive as sent, or a proxy replaces them with its own pages"},
 		{"response.headers.added", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
@@ -139,11 +100,6 @@ func responseFacts() []Definition {
 		{"response.compression", "whether a proxy compresses responses; the Echo never does"},
 		{"response.cached", "whether a proxy responds from a cache, which an Echo forbids by default"},
 		{"response.earlyHints", "whether a response with status 103 arrives before the final one"},
-	}
-}
-
-func otherFacts() []Definition {
-	return []Definition{
 		{"websocket.upgrade", "whether a connection becomes a WebSocket, with its subprotocol"},
 		{"websocket.subprotocol", "whether a connection becomes a WebSocket, with its subprotocol"},
 		{"websocket.messages", "whether the Echo's replies to short and long messages arrive"},

@@ -1,4 +1,4 @@
-// Package run holds the code that groups share: knowledge about the Echo, outcomes of requests, and reasons why a run ends.
+// Package probe examines a path in groups of facts: what it does to requests and responses, and how clients appear to the Echo.
 package probe
 
 import (
@@ -44,12 +44,12 @@ func (g *Group) Examine(ctx context.Context, r *wire.Request, decide func(Outcom
 }
 
 func (g *Group) Outcome(ctx context.Context, a *wire.Response, err error) (Outcome, error) {
-	if ended := Over(ctx, err); ended != nil {
+	if ended := over(ctx, err); ended != nil {
 		return Outcome{}, ended
 	}
 	switch {
 	case err == nil && a.Proven && a.Cached:
-		return Outcome{Response: a, Refusal: RefusedByCache}, nil
+		return Outcome{Response: a, Refusal: refusedByCache}, nil
 	case err == nil && a.Proven:
 		return Outcome{Response: a}, nil
 	case err != nil:
@@ -61,7 +61,7 @@ func (g *Group) Outcome(ctx context.Context, a *wire.Response, err error) (Outco
 // Confirm returns an error unless the Echo responds to a plain request.
 func (g *Group) Confirm(ctx context.Context) error {
 	a, err := g.Do(ctx, &wire.Request{Path: PlainPath + "?" + wire.NewNonce()}) // no cache has a response for this URL
-	if ended := Over(ctx, err); ended != nil {
+	if ended := over(ctx, err); ended != nil {
 		return ended
 	}
 	switch {
@@ -76,7 +76,7 @@ func (g *Group) Confirm(ctx context.Context) error {
 // Interrupted returns an error if a stream ended because the run is over or the Echo no longer responds. It returns nil if the stream ended
 // because of the path.
 func (g *Group) Interrupted(ctx context.Context, err error) error {
-	if ended := Over(ctx, err); ended != nil || err == nil {
+	if ended := over(ctx, err); ended != nil || err == nil {
 		return ended
 	}
 	return g.Confirm(ctx)
@@ -106,9 +106,9 @@ func (o Outcome) Described() *wire.Description {
 	return o.Description
 }
 
-// Over returns the reason why a run is over, or nil if it is not over. After a run is over, the outcome of a request reveals nothing about
+// over returns the reason why a run is over, or nil if it is not over. After a run is over, the outcome of a request reveals nothing about
 // the path.
-func Over(ctx context.Context, err error) error {
+func over(ctx context.Context, err error) error {
 	if wire.IsLimit(err) {
 		return err
 	}

@@ -12,19 +12,15 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-const (
-	grpcType = "application/grpc"
-	// events is the number of responses in a requested stream, one per eventInterval.
-	events        = 3
-	eventInterval = time.Second
-)
+const grpcType = "application/grpc"
 
+// ExamineGRPC examines a gRPC call with one response, and a call with a stream of responses.
 func ExamineGRPC(ctx context.Context, g *Group) error {
 	if g.Base != "" {
 		return NotApplicable("the URL has a path, but gRPC calls cannot have a path prefix, so they could reach another server")
 	}
 	a, err := g.DoHTTP2(ctx, call("/echo.v1.Echo/Unary", message("pathcheck")))
-	if ended := Over(ctx, err); ended != nil {
+	if ended := over(ctx, err); ended != nil {
 		return ended
 	}
 	f := decideUnary(a, err)
@@ -62,7 +58,7 @@ func decideUnary(a *wire.Response, err error) Fact {
 	case err != nil:
 		return NewFact(name, No, sent, "nothing: "+err.Error())
 	case !a.Proven:
-		return Refused(name, sent, a.Refusal())
+		return refusedFact(name, sent, a.Refusal())
 	case a.Header.Get("Content-Type") != grpcType:
 		return NewFact(name, No, sent, "a request that is not a gRPC call")
 	case a.Trailers.Get("Grpc-Status") == "":
@@ -77,11 +73,10 @@ func decideUnary(a *wire.Response, err error) Fact {
 func serverStream(ctx context.Context, g *Group) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
 	defer cancel()
-	transport := g.NewHTTP2()
-	defer transport.CloseIdleConnections()
-	r := call("/echo.v1.Echo/ServerStream", message("pathcheck", events, uint64(eventInterval/time.Millisecond)))
+	// One message per 1,000 ms.
+	r := call("/echo.v1.Echo/ServerStream", message("pathcheck", events, 1000))
 	began := time.Now()
-	response, end, err := g.RoundTrip(ctx, transport, r) //nolint:bodyclose // end closes it
+	response, end, err := g.RoundTripHTTP2(ctx, r) //nolint:bodyclose // end closes it
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +85,7 @@ func serverStream(ctx context.Context, g *Group) ([]time.Duration, error) {
 	if g.Judge(a, r.Nonce); !a.Proven {
 		return nil, fmt.Errorf("the response with status %d does not come from the Echo", a.Status)
 	}
-	return readUntil(response.Body, events, began, readMessage)
+	return readUntil(response.Body, began, readMessage)
 }
 
 func readMessage(r io.Reader) error {

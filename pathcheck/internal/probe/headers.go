@@ -12,37 +12,28 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// ordinaryHeaders returns headers that proxies may remove or change.
-func ordinaryHeaders() []wire.Field {
-	return wire.Fields(
+func examineHeaders(ctx context.Context, g *Group) error {
+	ordinary := wire.Fields( // proxies may remove or change these headers
 		"Accept-Language", "de", "Authorization", "Basic cGF0aDpjaGVjaw==", "Cookie", "pathcheck=1", "Origin", "http://pathcheck.example",
 		"Referer", "http://pathcheck.example/", "If-None-Match", `"pathcheck"`, "Cache-Control", "no-cache", "Prefer", "wait=1",
 		"X-Requested-With", "pathcheck", "X-Api-Version", "1", "Grpc-Timeout", "9S", "Te", "trailers",
 		"x-PathCheck-cAsE", "1", "X-Pathcheck-B", "1", "X-Pathcheck-A", "1", "X-Pathcheck-C", "1",
 		"X-Pathcheck-Twice", "1", "X-Pathcheck-Twice", "2", "X-Pathcheck-Empty", "",
 	)
-}
-
-func examineHeaders(ctx context.Context, g *Group) error {
-	sent := wire.Without(append(g.Own(), ordinaryHeaders()...), g.Headers)
+	sent := wire.Without(append(g.Own(), ordinary...), g.Headers)
 	o, err := g.Ask(ctx, &wire.Request{Path: PlainPath, Fields: sent})
 	if err != nil {
 		return err
 	}
 	e := o.Described()
 	if e == nil {
-		g.Add(Refused("request.headers.removed", "a request with typical browser headers", o.Refusal))
+		g.Add(refusedFact("request.headers.removed", "a request with typical browser headers", o.Refusal))
 		return nil
 	}
 	all := slices.Concat(sent, g.Headers)
 	g.Add(decideLost(all, e), decideAdded(all, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
 		decideOrder([]string{"X-Pathcheck-B", "X-Pathcheck-A", "X-Pathcheck-C"}, e), decideTwice("X-Pathcheck-Twice", e))
 	return nil
-}
-
-// ownHeaders returns the headers that every request has.
-func ownHeaders() []string {
-	return []string{proof.RequestHeader, "User-Agent", "Accept", "Accept-Encoding", "Connection", "Host"}
 }
 
 func decideLost(sent []wire.Field, e *wire.Description) Fact {
@@ -53,7 +44,14 @@ func decideLost(sent []wire.Field, e *wire.Description) Fact {
 			lost = append(lost, each.Name)
 		}
 	}
-	return NewFact("request.headers.removed", Listed(lost), strings.Join(names, " "), DescribeLost(lost))
+	return NewFact("request.headers.removed", listed(lost), strings.Join(names, " "), describeLost(lost))
+}
+
+func describeLost(lost []string) string {
+	if len(lost) == 0 {
+		return "all"
+	}
+	return "all but " + strings.Join(lost, ", ")
 }
 
 // isHop reports whether a header is hop-by-hop, that is, only for the next server (RFC 9110, 7.6.1).
@@ -63,7 +61,7 @@ func isHop(name string) bool {
 }
 
 func decideAdded(sent []wire.Field, e *wire.Description) Fact {
-	known := ownHeaders()
+	known := []string{proof.RequestHeader, "User-Agent", "Accept", "Accept-Encoding", "Connection", "Host"} // every request has these
 	for _, each := range sent {
 		known = append(known, http.CanonicalHeaderKey(each.Name))
 	}
@@ -75,7 +73,7 @@ func decideAdded(sent []wire.Field, e *wire.Description) Fact {
 		}
 	}
 	slices.Sort(texts)
-	return NewFact("request.headers.added", Listed(added), "", strings.Join(texts, "; "))
+	return NewFact("request.headers.added", listed(added), "", strings.Join(texts, "; "))
 }
 
 func decideChanged(sent []wire.Field, e *wire.Description) Fact {
@@ -88,19 +86,17 @@ func decideChanged(sent []wire.Field, e *wire.Description) Fact {
 			after = append(after, each.Name+": "+strings.Join(received, "; "))
 		}
 	}
-	return NewFact("request.headers.changed", Listed(names), strings.Join(before, "; "), strings.Join(after, "; "))
+	return NewFact("request.headers.changed", listed(names), strings.Join(before, "; "), strings.Join(after, "; "))
 }
 
 // isUnchanged reports whether a header arrives with only the value that was sent. The Echo may redact the value, except for its scheme.
 func isUnchanged(sent string, received []string) bool {
+	redacted := func(secret string) string {
+		digest := sha256.Sum256([]byte(secret))
+		return fmt.Sprintf("[redacted: %d bytes, sha256 %x]", len(secret), digest[:4])
+	}
 	scheme, secret, _ := strings.Cut(sent, " ")
 	return len(received) == 1 && slices.Contains([]string{sent, redacted(sent), scheme + " " + redacted(secret)}, received[0])
-}
-
-// redacted returns the text that the Echo shows instead of a secret.
-func redacted(secret string) string {
-	digest := sha256.Sum256([]byte(secret))
-	return fmt.Sprintf("[redacted: %d bytes, sha256 %x]", len(secret), digest[:4])
 }
 
 func decideCase(sent string, e *wire.Description) Fact {
@@ -157,26 +153,10 @@ func decideTwice(sent string, e *wire.Description) Fact {
 	return NewFact("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "))
 }
 
-// examineUnderscores sends a header with underscores, which some servers mistake for hyphens.
-func examineUnderscores(ctx context.Context, g *Group) error {
-	return examineField(ctx, g, "request.headers.underscores", wire.Field{Name: "X_Pathcheck_Name", Value: "1"})
-}
-
-// examineBytes sends a header whose value is not ASCII.
-func examineBytes(ctx context.Context, g *Group) error {
-	return examineField(ctx, g, "request.headers.bytes", wire.Field{Name: "X-Pathcheck-Bytes", Value: "\u00e9"})
-}
-
-// examineField sends a header, and adds the fact about it.
-func examineField(ctx context.Context, g *Group, name string, sent wire.Field) error {
-	return g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: []wire.Field{sent}},
-		func(o Outcome) Fact { return decideField(name, sent, o) })
-}
-
 func decideField(name string, sent wire.Field, o Outcome) Fact {
 	e := o.Described()
 	if e == nil {
-		return Refused(name, sent.String(), o.Refusal)
+		return refusedFact(name, sent.String(), o.Refusal)
 	}
 	received, renamed := e.Values(sent.Name), e.Values(strings.ReplaceAll(sent.Name, "_", "-"))
 	switch {

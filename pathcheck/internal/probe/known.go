@@ -42,16 +42,17 @@ func Descriptions(k *Known) string {
 	case a.Size == 0:
 		return fmt.Sprintf("the Echo's responses have no body (status %d)", a.Status)
 	case coding != "":
-		return "the Echo's responses arrive with Content-Encoding: " + Cut(Printable(coding), MaxText)
+		return "the Echo's responses arrive with Content-Encoding: " + Cut(Printable(coding), maxText)
 	}
 	return fmt.Sprintf("the Echo's responses do not describe requests: they have a fixed body (spec.response.body), "+
-		"or a proxy changes them (%d bytes, Content-Type: %s)", a.Size, Cut(Printable(a.Header.Get("Content-Type")), MaxText))
+		"or a proxy changes them (%d bytes, Content-Type: %s)", a.Size, Cut(Printable(a.Header.Get("Content-Type")), maxText))
 }
 
 // Controls is the requirement of a group that must control responses. It returns the reason why the group cannot be tested, or "".
 func Controls(k *Known) string { return k.uncontrolled }
 
-// Meet sends the first request. It sends nothing more unless the response proves that it comes from the Echo.
+// Meet sends the first requests, which reveal the Echo's properties. It sends only one unless the response proves that it comes from the
+// Echo.
 func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
 	switch {
@@ -79,7 +80,7 @@ func (k *Known) findControls(ctx context.Context, c *wire.Client) {
 	if err != nil || !controlled.Proven {
 		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may be transient
 	}
-	if Over(ctx, err) != nil {
+	if over(ctx, err) != nil {
 		return // the groups report this
 	}
 	k.uncontrolled = k.whyNotControlled(controlled, err)
@@ -96,11 +97,11 @@ func (k *Known) whyNotControlled(a *wire.Response, err error) string {
 	const notForwarded = "a proxy does not forward requests with controls: "
 	switch {
 	case err != nil:
-		return notForwarded + DescribeRefusal(wire.RefusalOf(err))
+		return notForwarded + describeRefusal(wire.RefusalOf(err))
 	case !a.Proven:
-		return notForwarded + DescribeRefusal(a.Refusal())
+		return notForwarded + describeRefusal(a.Refusal())
 	case a.Cached:
-		return notForwarded + DescribeRefusal(RefusedByCache)
+		return notForwarded + describeRefusal(refusedByCache)
 	case slices.Contains(strings.Split(a.Header.Get("X-Echo-Applied"), ", "), "size=1"), a.Size == 1 && k.Plain.Size != 1:
 		return ""
 	case a.Description == nil:
@@ -126,46 +127,32 @@ func SilenceOf(ctx context.Context, err error, service string) verdict.Silence {
 	if err == nil {
 		_ = connection.Close() // nothing was sent
 	}
-	return withService(url, silentPart(err))
-}
-
-// withService returns the silent part of the path, given the parts that were silent for the URL and for the Service.
-func withService(url, service verdict.Silence) verdict.Silence {
-	switch {
-	case service == "" && url == verdict.SilentResolver:
+	switch part := silentPart(err); {
+	case part == "" && url == verdict.SilentResolver:
 		return "" // the resolver responds to queries for the Service's name, so only an upstream server of the resolver is silent
-	case service == "":
-		return url
-	case url == verdict.SilentResolver && service == url:
+	case part == "", part == verdict.SilentResolver && url == part:
 		return url
 	}
 	return verdict.SilentAll
 }
 
 // silentPart returns the part of the path that was silent during a request: the resolver or the address. A refused connection counts as a
-// response from a server, but not as a response from a resolver.
+// response from a server, but not as a response from a resolver. An address is also silent if packets have no route to it or may not reach
+// it.
 func silentPart(err error) verdict.Silence {
 	var dns *net.DNSError
 	var op *net.OpError
+	unreachable := []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM}
 	switch {
 	case errors.As(err, &dns):
 		if dns.Temporary() && dns.Err != serverFailure {
 			return verdict.SilentResolver
 		}
-	case errors.As(err, &op) && op.Op == "dial" && (op.Timeout() || isUnreachable(op)):
+	case errors.As(err, &op) && op.Op == "dial" &&
+		(op.Timeout() || slices.ContainsFunc(unreachable, func(code syscall.Errno) bool { return errors.Is(op, code) })):
 		return verdict.SilentURL
 	}
 	return ""
-}
-
-// isUnreachable reports whether a connection failed because packets have no route to the server or are not allowed to reach it.
-func isUnreachable(err error) bool {
-	for _, code := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM} {
-		if errors.Is(err, code) {
-			return true
-		}
-	}
-	return false
 }
 
 // noResponse is the error for a first request that gets no response.
@@ -212,7 +199,7 @@ func stranger(c *wire.Client, a *wire.Response) error {
 	text := fmt.Sprintf("the response with status %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
 	if location := a.Header.Get("Location"); location != "" {
 		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if it is a login page", text,
-			Cut(Printable(location), MaxText))
+			Cut(Printable(location), maxText))
 	}
 	if a.RejectedByEcho() {
 		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)

@@ -25,7 +25,10 @@ func headerLadders() []ladder {
 			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
-			}, Size, headerArrived},
+			}, formatSize, func(size int, o Outcome) bool {
+				e := o.Described()
+				return e != nil && len(strings.Join(e.Values("X-Pathcheck-Size"), "")) == size
+			}},
 		{"request.headers.number", "request.headers.number.by",
 			[]int{20, 40, 60, 80, 100},
 			func(size int) *wire.Request {
@@ -34,42 +37,24 @@ func headerLadders() []ladder {
 					fields[i] = wire.Field{Name: fmt.Sprintf("X-Pathcheck-%d", i), Value: "1"}
 				}
 				return &wire.Request{Path: PlainPath, Fields: fields}
-			}, strconv.Itoa, headersArrived},
+			}, strconv.Itoa, func(number int, o Outcome) bool {
+				e, arrived := o.Described(), 0
+				for i := range number {
+					if e != nil && e.Has(fmt.Sprintf("X-Pathcheck-%d", i)) {
+						arrived++
+					}
+				}
+				return arrived == number
+			}},
 		{"request.url.size", "request.url.size.by",
 			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10},
 			func(size int) *wire.Request {
 				return &wire.Request{Path: PlainPath + "/" + strings.Repeat("x", size)}
-			}, Size, pathArrived},
+			}, formatSize, func(size int, o Outcome) bool {
+				e := o.Described()
+				return e != nil && strings.HasSuffix(e.PathOnly(), "/"+strings.Repeat("x", size))
+			}},
 	}
-}
-
-func headerArrived(size int, o Outcome) bool {
-	e := o.Described()
-	return e != nil && len(strings.Join(e.Values("X-Pathcheck-Size"), "")) == size
-}
-
-func headersArrived(number int, o Outcome) bool {
-	e, arrived := o.Described(), 0
-	for i := range number {
-		if e != nil && e.Has(fmt.Sprintf("X-Pathcheck-%d", i)) {
-			arrived++
-		}
-	}
-	return arrived == number
-}
-
-func pathArrived(size int, o Outcome) bool {
-	e := o.Described()
-	return e != nil && strings.HasSuffix(e.PathOnly(), "/"+strings.Repeat("x", size))
-}
-
-func examineHeaderLimits(ctx context.Context, g *Group) error {
-	for _, each := range headerLadders() {
-		if err := climb(ctx, g, each); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // These are the sources of a limit.
@@ -85,7 +70,7 @@ func climb(ctx context.Context, g *Group, l ladder) error {
 	for _, each := range l.sizes {
 		o, err := g.Ask(ctx, l.request(each))
 		switch {
-		case err != nil && largest > 0 && Over(ctx, err) == nil:
+		case err != nil && largest > 0 && over(ctx, err) == nil:
 			g.Add(l.decide(largest, byProxy, "closed")...)
 			return err
 		case err != nil:
@@ -94,8 +79,7 @@ func climb(ctx context.Context, g *Group, l ladder) error {
 			g.Add(l.decide(largest, byEcho, fmt.Sprintf("%d from the Echo itself", o.Status))...)
 			return nil
 		case !l.arrived(each, o):
-			refusal := cmp.Or(o.Refusal, "not all of it arrived")
-			g.Add(l.decide(largest, byProxy, refusal)...)
+			g.Add(l.decide(largest, byProxy, cmp.Or(o.Refusal, "not all of it arrived"))...)
 			return nil
 		}
 		largest = each

@@ -1,5 +1,3 @@
-// Package requests examines the requests that an echo server receives: their headers, paths, bodies, and limits, and what they reveal about
-// the client.
 package probe
 
 import (
@@ -10,10 +8,38 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
+// ExamineRequest examines how requests arrive: their methods, versions, paths, headers, and trailers.
 func ExamineRequest(ctx context.Context, g *Group) error {
-	return g.Each(ctx, examineMethods, examineVersions, examinePaths, examineQuery, examineHost, examineHeaders, examineUnderscores,
-		examineBytes,
-		examineTrailers, examineHeaderLimits)
+	if err := g.Each(ctx, examineMethods, examineVersions, examinePaths); err != nil {
+		return err
+	}
+	if err := g.Examine(ctx, &wire.Request{Path: PlainPath + "?" + oddQuery}, decideQuery); err != nil {
+		return err
+	}
+	g.Add(decideHost(g.Host, g.Known.Plain.Description))
+	if err := examineHeaders(ctx, g); err != nil {
+		return err
+	}
+	for _, each := range []struct{ fact, name, value string }{
+		{"request.headers.underscores", "X_Pathcheck_Name", "1"}, // some servers mistake underscores for hyphens
+		{"request.headers.bytes", "X-Pathcheck-Bytes", "\u00e9"}, // not ASCII
+	} {
+		sent := wire.Field{Name: each.name, Value: each.value}
+		err := g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: []wire.Field{sent}},
+			func(o Outcome) Fact { return decideField(each.fact, sent, o) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := examineTrailers(ctx, g); err != nil {
+		return err
+	}
+	for _, each := range headerLadders() {
+		if err := climb(ctx, g, each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func examineMethods(ctx context.Context, g *Group) error {
@@ -58,9 +84,9 @@ func decideMethods(name string, outcomes map[string]Outcome) Fact {
 	value := Kept
 	switch {
 	case len(refused) > 0:
-		value = "refused " + ShortList(refused, MaxValue-len("refused "))
+		value = "refused " + shortList(refused, maxValue-len("refused "))
 	case len(others) > 0:
-		value = "changed " + ShortList(others, MaxValue-len("changed "))
+		value = "changed " + shortList(others, maxValue-len("changed "))
 	}
 	return NewFact(name, value, strings.Join(sent, " "), strings.Join(received, " "))
 }
@@ -69,7 +95,7 @@ func decideMethods(name string, outcomes map[string]Outcome) Fact {
 func examineVersions(ctx context.Context, g *Group) error {
 	g.Add(NewFact("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto))
 	a, err := g.DoHTTP2(ctx, &wire.Request{Path: PlainPath})
-	if ended := Over(ctx, err); ended != nil {
+	if ended := over(ctx, err); ended != nil {
 		return ended
 	}
 	g.Add(decideHTTP2(a, err))
@@ -84,69 +110,11 @@ func decideHTTP2(a *wire.Response, err error) Fact {
 	case err != nil:
 		return NewFact("request.http2", No, "HTTP/2", "nothing: "+err.Error())
 	case !a.Proven:
-		return Refused("request.http2", "HTTP/2", a.Refusal())
+		return refusedFact("request.http2", "HTTP/2", a.Refusal())
 	case a.Description == nil:
 		return NewFact("request.http2", Yes, "HTTP/2", "")
 	}
 	return NewFact("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto)
-}
-
-// oddQuery contains parameters that proxies might sort, merge, or drop.
-const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
-
-func examineQuery(ctx context.Context, g *Group) error {
-	return g.Examine(ctx, &wire.Request{Path: PlainPath + "?" + oddQuery}, decideQuery)
-}
-
-func decideQuery(o Outcome) Fact {
-	const name, sent = "request.query", oddQuery
-	e := o.Described()
-	if e == nil {
-		return Refused(name, sent, o.Refusal)
-	}
-	_, received, found := strings.Cut(e.Path, "?")
-	value := Changed
-	switch {
-	case received == sent:
-		value = Kept
-	case !found:
-		value = Dropped
-	}
-	return NewFact(name, value, sent, received)
-}
-
-func examineHost(_ context.Context, g *Group) error {
-	g.Add(decideHost(g.Host, g.Known.Plain.Description))
-	return nil
-}
-
-func decideHost(sent string, e *wire.Description) Fact {
-	value := Changed
-	if e.Host == sent {
-		value = Kept
-	}
-	return NewFact("request.host", value, "Host: "+sent, "Host: "+e.Host)
-}
-
-// examineTrailers sends a trailer field after the body.
-func examineTrailers(ctx context.Context, g *Group) error {
-	sent := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
-	r := &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent}}
-	r.Fields = wire.Fields("Trailer", sent.Name)
-	return g.Examine(ctx, r, func(o Outcome) Fact { return decideTrailers(sent, o) })
-}
-
-func decideTrailers(sent wire.Field, o Outcome) Fact {
-	const name = "request.trailers"
-	e := o.Described()
-	if e == nil {
-		return Refused(name, sent.String(), o.Refusal)
-	}
-	received := e.Request.Trailers.Get(sent.Name)
-	if received == sent.Value {
-		return NewFact(name, Kept, sent.String(), sent.String())
-	}
-	return NewFact(name, Dropped, sent.String(), "no trailer")
 }
 
 // pathProbe is a URL path that proxies could change. All probes stay below the Echo's path, no matter how dot segments are resolved.
@@ -199,7 +167,7 @@ func decidePrefix(sent, received string) Fact {
 func decidePath(probe pathProbe, base string, o Outcome) Fact {
 	e := o.Described()
 	if e == nil {
-		return Refused(probe.fact, probe.path, o.Refusal)
+		return refusedFact(probe.fact, probe.path, o.Refusal)
 	}
 	received := strings.TrimPrefix(e.PathOnly(), base)
 	value := Changed
@@ -210,4 +178,48 @@ func decidePath(probe pathProbe, base string, o Outcome) Fact {
 		value = Kept
 	}
 	return NewFact(probe.fact, value, probe.path, received)
+}
+
+// oddQuery contains parameters that proxies might sort, merge, or drop.
+const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
+
+func decideQuery(o Outcome) Fact {
+	const name, sent = "request.query", oddQuery
+	e := o.Described()
+	if e == nil {
+		return refusedFact(name, sent, o.Refusal)
+	}
+	_, received, found := strings.Cut(e.Path, "?")
+	value := Changed
+	switch {
+	case received == sent:
+		value = Kept
+	case !found:
+		value = Dropped
+	}
+	return NewFact(name, value, sent, received)
+}
+
+func decideHost(sent string, e *wire.Description) Fact {
+	value := Changed
+	if e.Host == sent {
+		value = Kept
+	}
+	return NewFact("request.host", value, "Host: "+sent, "Host: "+e.Host)
+}
+
+// examineTrailers sends a trailer field after the body.
+func examineTrailers(ctx context.Context, g *Group) error {
+	sent := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
+	return g.Examine(ctx, &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent},
+		Fields: wire.Fields("Trailer", sent.Name)}, func(o Outcome) Fact {
+		const name = "request.trailers"
+		switch e := o.Described(); {
+		case e == nil:
+			return refusedFact(name, sent.String(), o.Refusal)
+		case e.Request.Trailers.Get(sent.Name) == sent.Value:
+			return NewFact(name, Kept, sent.String(), sent.String())
+		}
+		return NewFact(name, Dropped, sent.String(), "no trailer")
+	})
 }

@@ -54,7 +54,7 @@ func TestDecideMethods(t *testing.T) {
 		"one is changed": {map[string]Outcome{"GET": as("GET"), "PUT": as("POST")}, "changed PUT"},
 		"HEAD":           {map[string]Outcome{"HEAD": {Response: &wire.Response{Status: 200, Proven: true}}}, Kept},
 		"many": {map[string]Outcome{"AAAAAAAAAA": refused("405"), "BBBBBBBBBB": refused("405"), "CCCCCCCCCC": refused("405")},
-			"refused 3 #" + Digest("AAAAAAAAAA,BBBBBBBBBB,CCCCCCCCCC")},
+			"refused 3 #" + digest("AAAAAAAAAA,BBBBBBBBBB,CCCCCCCCCC")},
 	} {
 		expectValue(t, name, decideMethods("request.method", c.outcomes), c.want)
 	}
@@ -359,16 +359,16 @@ func TestDecideChanged(t *testing.T) {
 	}
 }
 
-func TestNew_bounded(t *testing.T) {
+func TestNewFact_bounded(t *testing.T) {
 	f := NewFact("a", strings.Repeat("v", 1000)+"\n", "\x1b[31m"+strings.Repeat("s", 10_000), "\u202e<b>")
-	if len(f.Value) > MaxValue || len(f.Sent) > MaxText || strings.ContainsAny(f.Sent+f.Received+f.Value, "\x1b\n\u202e") {
+	if len(f.Value) > maxValue || len(f.Sent) > maxText || strings.ContainsAny(f.Sent+f.Received+f.Value, "\x1b\n\u202e") {
 		t.Errorf("the fact is %+v", f)
 	}
 	other := NewFact("a", strings.Repeat("v", 1001)+"\n", "", "")
 	if f.Value == other.Value {
 		t.Error("two long values cannot be distinguished")
 	}
-	if got := Listed(slices.Repeat([]string{"b", "a"}, 3)); got != "a,b" {
+	if got := listed(slices.Repeat([]string{"b", "a"}, 3)); got != "a,b" {
 		t.Errorf("the list is %q", got)
 	}
 }

@@ -120,7 +120,6 @@ func TestDecideEnd(t *testing.T) {
 	expectValue(t, "not reported", decideEnd(nil, nil, 0), "not reported")
 }
 
-// refused returns the outcome of a request that a proxy refused.
 func TestDecideStream(t *testing.T) {
 	s := time.Second
 	for name, c := range map[string]struct {
@@ -161,7 +160,7 @@ func TestDecideStatuses_andOtherResponseFacts(t *testing.T) {
 		"gzip")
 	expectValue(t, "hints", decideEarlyHints(Outcome{Response: &wire.Response{Interim: []int{103}}}), Kept)
 	expectValue(t, "no hints", decideEarlyHints(Outcome{Response: &wire.Response{}}), Dropped)
-	expectValue(t, "a cache", decideCaching(Outcome{Response: &wire.Response{Cached: true}, Refusal: RefusedByCache}), Yes)
+	expectValue(t, "a cache", decideCaching(Outcome{Response: &wire.Response{Cached: true}, Refusal: refusedByCache}), Yes)
 	expectValue(t, "no cache", decideCaching(Outcome{Response: &wire.Response{}}), No)
 }
 

@@ -27,7 +27,19 @@ func ExamineTLS(ctx context.Context, g *Group) error {
 	g.Add(NewFact("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version)),
 		Detail(NewFact("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
 			tls.CipherSuiteName(state.CipherSuite))))
-	return g.Each(ctx, examineProtocols, examineOldest, examineEnd)
+	protocol, err := handshake(ctx, g, func(*tls.Config) {}, "h2", "http/1.1")
+	if ended := over(ctx, err); ended != nil {
+		return ended
+	}
+	value := None
+	switch {
+	case err != nil:
+		value = "refused handshake"
+	case protocol.NegotiatedProtocol != "":
+		value = protocol.NegotiatedProtocol
+	}
+	g.Add(NewFact("tls.alpn", value, "h2, http/1.1", value))
+	return g.Each(ctx, examineOldest, examineEnd)
 }
 
 // decideTrust verifies a certificate chain as a client that trusts the roots would.
@@ -36,52 +48,38 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 		return nil
 	}
 	leaf, between := chain[0], x509.NewCertPool()
+	subjects := []string{leaf.Subject.String()}
 	for _, each := range chain[1:] {
 		between.AddCert(each)
+		subjects = append(subjects, each.Subject.String())
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now})
 	trust, reason := Yes, "the chain is valid"
 	if err != nil {
-		trust, reason = distrust(err), err.Error()
+		trust, reason = "no: not valid", err.Error()
 	}
-	match, names := Kept, strings.Join(append(leaf.DNSNames, addresses(leaf)...), ", ")
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		trust = "no: not currently valid"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		trust = "no: unknown authority"
+	}
+	names := leaf.DNSNames
+	for _, each := range leaf.IPAddresses {
+		names = append(names, each.String())
+	}
+	match := Kept
 	if leaf.VerifyHostname(name) != nil {
 		match = "another"
 	}
 	days := int(math.Floor(leaf.NotAfter.Sub(now).Hours() / 24))
 	return []Fact{
 		NewFact("tls.trust", trust, "", reason),
-		NewFact("tls.name", match, name, names),
-		Detail(NewFact("tls.chain", strconv.Itoa(len(chain)), "", describeChain(chain))),
+		NewFact("tls.name", match, name, strings.Join(names, ", ")),
+		Detail(NewFact("tls.chain", strconv.Itoa(len(chain)), "", strings.Join(subjects, " < "))),
 		Detail(NewFact("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339))),
 	}
-}
-
-func distrust(err error) string {
-	var invalid x509.CertificateInvalidError
-	var unknown x509.UnknownAuthorityError
-	switch {
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "no: not currently valid"
-	case errors.As(err, &unknown):
-		return "no: unknown authority"
-	}
-	return "no: not valid"
-}
-
-func addresses(c *x509.Certificate) (texts []string) {
-	for _, each := range c.IPAddresses {
-		texts = append(texts, each.String())
-	}
-	return texts
-}
-
-func describeChain(chain []*x509.Certificate) string {
-	var names []string
-	for _, each := range chain {
-		names = append(names, each.Subject.String())
-	}
-	return strings.Join(names, " < ")
 }
 
 // handshake connects with changed TLS settings, but sends no request.
@@ -108,22 +106,6 @@ func handshake(ctx context.Context, g *Group, change func(*tls.Config), protocol
 	return &state, nil
 }
 
-func examineProtocols(ctx context.Context, g *Group) error {
-	state, err := handshake(ctx, g, func(*tls.Config) {}, "h2", "http/1.1")
-	if ended := Over(ctx, err); ended != nil {
-		return ended
-	}
-	value := None
-	switch {
-	case err != nil:
-		value = "refused handshake"
-	case state.NegotiatedProtocol != "":
-		value = state.NegotiatedProtocol
-	}
-	g.Add(NewFact("tls.alpn", value, "h2, http/1.1", value))
-	return nil
-}
-
 // examineOldest determines the oldest TLS version that the path accepts.
 func examineOldest(ctx context.Context, g *Group) error {
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
@@ -133,7 +115,7 @@ func examineOldest(ctx context.Context, g *Group) error {
 				c.CipherSuites = append(c.CipherSuites, suite.ID)
 			}
 		})
-		if ended := Over(ctx, err); ended != nil {
+		if ended := over(ctx, err); ended != nil {
 			return ended
 		}
 		if err == nil {
@@ -146,23 +128,21 @@ func examineOldest(ctx context.Context, g *Group) error {
 
 // examineEnd determines whether the Echo receives the client's TLS connection, another TLS connection, or a connection without TLS.
 func examineEnd(ctx context.Context, g *Group) error {
-	e := g.Known.Plain.Description
-	if e == nil || e.TLS == nil {
-		g.Add(decideEnd(e, nil, 0))
-		return nil
+	plain := g.Known.Plain.Description
+	var older *wire.Description
+	var negotiated uint16
+	if plain != nil && plain.TLS != nil {
+		client := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, Headers: g.Headers, MaxTLS: tls.VersionTLS12}
+		a, err := client.Do(ctx, &wire.Request{Path: PlainPath})
+		o, err := g.Outcome(ctx, a, err)
+		if err != nil {
+			return err
+		}
+		if older = o.Described(); older != nil {
+			negotiated = a.TLS.Version
+		}
 	}
-	older := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, Headers: g.Headers,
-		MaxTLS: tls.VersionTLS12}
-	a, err := older.Do(ctx, &wire.Request{Path: PlainPath})
-	o, err := g.Outcome(ctx, a, err)
-	if err != nil {
-		return err
-	}
-	if o.Described() == nil {
-		g.Add(decideEnd(e, nil, 0))
-		return nil
-	}
-	g.Add(decideEnd(e, a.Description, a.TLS.Version))
+	g.Add(decideEnd(plain, older, negotiated))
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 // largeMessage is the size of the larger WebSocket message.
 const largeMessage = 256 << 10
 
+// ExamineWebSocket examines WebSockets over HTTP/1.1 and HTTP/2.
 func ExamineWebSocket(ctx context.Context, g *Group) error {
 	handshake, err := examineUpgrade(ctx, g)
 	if err != nil {
@@ -43,56 +44,43 @@ func examineUpgrade(ctx context.Context, g *Group) (*wire.Description, error) {
 	if err != nil || o.Refusal != "" || o.Status != http.StatusSwitchingProtocols {
 		return nil, err
 	}
-	g.Add(decideSubprotocol(o.Header.Get("Sec-WebSocket-Protocol")))
+	subprotocol, value := o.Header.Get("Sec-WebSocket-Protocol"), Dropped
+	if subprotocol == "pathcheck" {
+		value = Kept
+	}
+	g.Add(Detail(NewFact("websocket.subprotocol", value, "pathcheck", subprotocol)))
 	var handshake *wire.Description
 	if failed == nil && strings.Contains(o.Header.Get("X-Echo-Applied"), "handshake") {
-		handshake, failed = readHandshake(ctx, connection)
+		var data []byte
+		connection.SetReadLimit(wire.MaxBody)
+		_, data, failed = connection.Read(ctx) // the Echo's first message
+		handshake = wire.ParseDescription(data)
 	}
-	return handshake, examineMessages(ctx, g, connection, failed)
-}
-
-// examineMessages sends messages, unless the WebSocket has already failed.
-func examineMessages(ctx context.Context, g *Group, c *websocket.Conn, failed error) error {
 	for _, size := range []int{100, largeMessage} {
 		if failed == nil {
-			failed = exchangeMessage(ctx, c, wire.Filler(size))
+			failed = exchangeMessage(ctx, connection, wire.Filler(size))
 		}
 		if failed != nil {
 			if ended := g.Interrupted(ctx, failed); ended != nil {
-				return ended
+				return handshake, ended
 			}
 			g.Add(decideMessages(size, failed))
-			return nil
+			return handshake, nil
 		}
 	}
 	g.Add(decideMessages(largeMessage, nil))
-	return nil
-}
-
-// readHandshake reads the Echo's first message, which describes the handshake.
-func readHandshake(ctx context.Context, c *websocket.Conn) (*wire.Description, error) {
-	c.SetReadLimit(wire.MaxBody)
-	_, data, err := c.Read(ctx)
-	return wire.ParseDescription(data), err
+	return handshake, nil
 }
 
 func decideUpgrade(o Outcome) Fact {
 	const name, sent = "websocket.upgrade", "Upgrade: websocket"
 	switch {
 	case o.Refusal != "":
-		return Refused(name, sent, o.Refusal)
+		return refusedFact(name, sent, o.Refusal)
 	case o.Status == http.StatusSwitchingProtocols:
 		return NewFact(name, Yes, sent, sent)
 	}
 	return NewFact(name, No, sent, "a request without Upgrade, or an HTTP/1.0 request")
-}
-
-func decideSubprotocol(received string) Fact {
-	const name, sent = "websocket.subprotocol", "pathcheck"
-	if received == sent {
-		return Detail(NewFact(name, Kept, sent, received))
-	}
-	return Detail(NewFact(name, Dropped, sent, received))
 }
 
 func decideMessages(size int, err error) Fact {
@@ -104,7 +92,7 @@ func decideMessages(size int, err error) Fact {
 	return NewFact(name, "lost at "+sizeText(size), sent, "no such message: "+wire.RefusalOf(err))
 }
 
-func sizeText(bytes int) string { return Size(bytes) + "B" }
+func sizeText(bytes int) string { return formatSize(bytes) + "B" }
 
 // exchangeMessage sends a string and reads it back. The path may split the string into several frames (RFC 6455, 5.4).
 func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error {
@@ -149,13 +137,12 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 		h.err = err
 		return nil, err
 	}
-	response, interim, err := s.ReadHeader()
+	response, a, err := h.group.ReadHeader(s)
 	if err != nil {
 		h.err = err
 		return nil, errors.Join(err, s.Close())
 	}
-	h.response = s.NewResponse(response, interim)
-	h.group.Judge(h.response, s.Nonce)
+	h.response = a
 	if response.StatusCode != http.StatusSwitchingProtocols {
 		return nil, errors.Join(errors.New("the handshake is refused"), s.Close())
 	}
@@ -179,7 +166,7 @@ func (s bufferedStream) Read(p []byte) (int, error) {
 // examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441) if the path announces support for it.
 func examineExtendedConnect(ctx context.Context, g *Group) error {
 	announced, a, err := g.ExtendedConnect(ctx, &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")})
-	if ended := Over(ctx, err); ended != nil {
+	if ended := over(ctx, err); ended != nil {
 		return ended
 	}
 	g.Add(decideExtendedConnect(announced, a, err))
@@ -198,9 +185,9 @@ func decideExtendedConnect(announced bool, a *wire.Response, err error) Fact {
 	case !announced:
 		return NewFact(name, No, sent, "no "+announcement)
 	case err != nil:
-		return Refused(name, sent, wire.RefusalOf(err))
+		return refusedFact(name, sent, wire.RefusalOf(err))
 	case !a.Proven:
-		return Refused(name, sent, a.Refusal())
+		return refusedFact(name, sent, a.Refusal())
 	case a.Status/100 != 2:
 		return NewFact(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", then "+strconv.Itoa(a.Status)+" from the Echo")
 	}
@@ -228,7 +215,7 @@ func decideScheme(o Outcome) Fact {
 	const name, sent = "websocket.proto", "a WebSocket handshake"
 	e := o.Described()
 	if e == nil {
-		return Refused(name, sent, o.Refusal)
+		return refusedFact(name, sent, o.Refusal)
 	}
 	for _, header := range []string{"X-Forwarded-Proto", "Forwarded"} {
 		values := e.Reported(header, "proto")

@@ -2,13 +2,17 @@
 package wire
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"slices"
+	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
+// Client sends requests to a target within the limits of a run.
 type Client struct {
 	Target
 	Limits  *Limits
@@ -28,34 +33,6 @@ type Client struct {
 
 	mutex  sync.Mutex
 	nonces []string
-}
-
-// Check returns the header that requests a proof.
-func (c *Client) Check(nonce string) Field {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if !slices.Contains(c.nonces, nonce) {
-		c.nonces = append(c.nonces, nonce)
-	}
-	return Field{proof.RequestHeader, c.Echo.Ask(nonce)}
-}
-
-// Judge determines whether a response comes from the Echo, and whether it is a response to an earlier request.
-func (c *Client) Judge(a *Response, nonce string) {
-	values := a.Header.Values(proof.ResponseHeader)
-	if len(values) != 1 {
-		return
-	}
-	if a.Attempt, a.Proven = c.Echo.Verify(nonce, values[0]); a.Proven {
-		return
-	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	for _, earlier := range c.nonces {
-		if _, ok := c.Echo.Verify(earlier, values[0]); ok {
-			a.Proven, a.Cached = true, true
-		}
-	}
 }
 
 // Open sends the header of a request on a new connection.
@@ -81,10 +58,12 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 		return nil, err
 	}
 	r.Nonce = cmp.Or(r.Nonce, NewNonce())
-	s := newStream(connection, r.methodOrGet(), r.Nonce, sync.OnceFunc(func() { // a stream may be closed twice
-		stop()
-		end()
-	}))
+	limited := &io.LimitedReader{R: connection, N: maxHeader}
+	s := &Stream{Conn: connection, limited: limited, Reader: bufio.NewReaderSize(limited, 4<<10), method: r.methodOrGet(), Nonce: r.Nonce,
+		Began: time.Now(), end: sync.OnceFunc(func() { // a stream may be closed twice
+			stop()
+			end()
+		})}
 	if err := s.Send(c.Header(r)); err != nil {
 		_ = s.Close() // writing has already failed
 		return nil, err
@@ -114,21 +93,68 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer func() { _ = s.Close() }() // only the data read so far matters
-	writing.Go(func() {
-		if r.Chunked || len(r.Body) > 0 {
-			_ = r.writeBody(s) // the server may have responded before the end of the body
+	writing.Go(func() {              // the server may respond before the end of the body, so that writing fails
+		switch {
+		case !r.Chunked && len(r.Body) > 0:
+			_, _ = s.Write(r.Body)
+		case r.Chunked && WriteChunk(s, r.Body) == nil:
+			_ = EndChunks(s, r.Trailers)
 		}
 	})
 	return c.Read(s, int64(len(r.Body))+MaxBody)
 }
 
-// Read reads the response to a stream's request, and judges it.
+// Read reads the response to a stream's request, and judges it. It reads at most limit bytes of the body, and keeps at most MaxBody bytes.
 func (c *Client) Read(s *Stream, limit int64) (*Response, error) {
-	a, err := s.readResponse(limit)
-	if err == nil {
-		c.Judge(a, s.Nonce)
+	response, a, err := c.ReadHeader(s) //nolint:bodyclose // readBody closes it
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	s.limited.N = limit + maxHeader
+	a.readBody(response, limit)
+	return a, nil
+}
+
+// ReadHeader reads any interim responses, and the final response up to its body, and judges it. It reads at most maxHeader bytes.
+func (c *Client) ReadHeader(s *Stream) (*http.Response, *Response, error) {
+	const maxInterim = 8
+	s.limited.N = maxHeader
+	var interim []int
+	response, err := http.ReadResponse(s.Reader, &http.Request{Method: s.method})
+	for err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols && len(interim) < maxInterim {
+		interim = append(interim, response.StatusCode)
+		response, err = http.ReadResponse(s.Reader, &http.Request{Method: s.method})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	local, _ := netip.ParseAddrPort(s.LocalAddr().String())
+	a := &Response{Status: response.StatusCode, Header: response.Header, Interim: interim, Remote: s.RemoteAddr().String(),
+		Local: netip.AddrPortFrom(local.Addr().Unmap(), local.Port()), Took: time.Since(s.Began), Closed: response.Close}
+	if secured, ok := s.Conn.(*tls.Conn); ok {
+		state := secured.ConnectionState()
+		a.TLS = &state
+	}
+	c.Judge(a, s.Nonce)
+	return response, a, nil
+}
+
+// Judge determines whether a response comes from the Echo, and whether it is a response to an earlier request.
+func (c *Client) Judge(a *Response, nonce string) {
+	values := a.Header.Values(proof.ResponseHeader)
+	if len(values) != 1 {
+		return
+	}
+	if a.Attempt, a.Proven = c.Echo.Verify(nonce, values[0]); a.Proven {
+		return
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, earlier := range c.nonces {
+		if _, ok := c.Echo.Verify(earlier, values[0]); ok {
+			a.Proven, a.Cached = true, true
+		}
+	}
 }
 
 // Roots returns the trusted authorities: the browsers' roots, and the given PEM certificates.

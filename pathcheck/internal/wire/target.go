@@ -94,24 +94,17 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 // reports whether the certificate is trusted.
 func (t *Target) TLSConfig(protocols ...string) *tls.Config {
 	config := &tls.Config{ServerName: t.Name, InsecureSkipVerify: t.Roots == nil, RootCAs: t.Roots, NextProtos: protocols,
-		MinVersion: tls.VersionTLS10, CipherSuites: cipherSuites()}
+		MinVersion: tls.VersionTLS10,
+		// Browsers also offer RSA key exchange, and some servers accept nothing else.
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA}}
+	for _, suite := range tls.CipherSuites() {
+		config.CipherSuites = append(config.CipherSuites, suite.ID)
+	}
 	if t.Certificate != nil { // sent regardless of which authorities the server lists
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return t.Certificate, nil }
 	}
 	return config
-}
-
-// cipherSuites returns Go's secure cipher suites, and suites with RSA key exchange. Browsers also offer RSA key exchange, and some servers
-// accept nothing else.
-func cipherSuites() []uint16 {
-	suites := []uint16{
-		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,
-		tls.TLS_RSA_WITH_AES_256_CBC_SHA,
-	}
-	for _, suite := range tls.CipherSuites() {
-		suites = append(suites, suite.ID)
-	}
-	return suites
 }
 
 var ErrHandshake = errors.New("TLS handshake")
@@ -126,41 +119,4 @@ func (t *Target) secure(ctx context.Context, c net.Conn, config *tls.Config) (ne
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrHandshake, err), c.Close())
 	}
 	return secured, nil
-}
-
-// Reported returns the values that proxies report in a header of this request: the elements of a list, which may span several lines, or the
-// values of a Forwarded parameter.
-func (e *Description) Reported(header, parameter string) (values []string) {
-	for _, element := range splitUnquoted(strings.Join(e.Values(header), ","), ',') {
-		if header == "Forwarded" {
-			element = parameterOf(element, parameter)
-		}
-		if element = strings.TrimSpace(element); element != "" {
-			values = append(values, element)
-		}
-	}
-	return values
-}
-
-// parameterOf returns the value, without quotes, of a parameter in an element of a Forwarded header (RFC 7239, 4). It also accepts elements
-// that are not valid, because pathcheck reports what arrives.
-func parameterOf(element, parameter string) string {
-	for _, each := range splitUnquoted(element, ';') {
-		name, value, _ := strings.Cut(each, "=")
-		if strings.EqualFold(strings.TrimSpace(name), parameter) {
-			return strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return ""
-}
-
-// splitUnquoted splits a string at a separator that is not within quotes.
-func splitUnquoted(text string, separator rune) []string {
-	quoted := false
-	return strings.FieldsFunc(text, func(r rune) bool {
-		if r == '"' {
-			quoted = !quoted
-		}
-		return r == separator && !quoted
-	})
 }

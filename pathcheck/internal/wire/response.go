@@ -1,0 +1,206 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Stream is a connection on which a request was sent.
+type Stream struct {
+	net.Conn
+	limited *io.LimitedReader
+	Reader  *bufio.Reader
+	method  string
+	Nonce   string
+	Began   time.Time
+	end     func()
+}
+
+// Close implements net.Conn.
+func (s *Stream) Close() error {
+	defer s.end()
+	return s.Conn.Close()
+}
+
+// Allow sets how many more bytes can be read.
+func (s *Stream) Allow(bytes int64) { s.limited.N = bytes }
+
+func (s *Stream) Send(data []byte) error {
+	_, err := s.Write(data)
+	return err
+}
+
+// Response is a response with data about its transmission.
+type Response struct {
+	Status   int
+	Header   http.Header
+	Trailers http.Header
+	Interim  []int  // the status codes of the interim responses
+	Body     []byte // the beginning of the body
+	Size     int64  // size of the received part of the body
+
+	Proven      bool // the response comes from the Echo
+	Cached      bool // the response is to an earlier request
+	Attempt     int  // how many requests with this nonce the Echo has received
+	Description *Description
+
+	Local  netip.AddrPort
+	Remote string // host and port
+	TLS    *tls.ConnectionState
+	Took   time.Duration // the time until the header arrived
+	Closed bool          // the server closes the connection after the response
+}
+
+func (a *Response) readBody(response *http.Response, limit int64) {
+	defer func() { _ = response.Body.Close() }()
+	a.Body, _ = io.ReadAll(io.LimitReader(response.Body, min(limit, MaxBody)))
+	rest, _ := io.Copy(io.Discard, io.LimitReader(response.Body, limit-int64(len(a.Body))+1))
+	a.Size = int64(len(a.Body)) + rest
+	a.Trailers = response.Trailer
+	a.Description = ParseDescription(a.Body) // the Echo's default Content-Type may be any text
+}
+
+// RefusalOf returns a name for the reason why a request got no response.
+func RefusalOf(err error) string {
+	var timedOut net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "no connection"
+	case errors.Is(err, ErrHandshake):
+		return "handshake"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timedOut) && timedOut.Timeout():
+		return "time out"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, errStreamReset):
+		return "reset"
+	}
+	return "closed"
+}
+
+// RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, the rejection contains no proof,
+// because the Echo does not read the header that requests a proof.
+func (a *Response) RejectedByEcho() bool {
+	switch a.Status {
+	case http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge:
+		return a.Proven && !a.Cached || bytes.HasPrefix(a.Body, []byte("echo-server: the "))
+	}
+	return false
+}
+
+// Refusal returns a name for a response that does not come from the Echo.
+func (a *Response) Refusal() string { return strconv.Itoa(a.Status) }
+
+// Description is an echo server's description of the request that it received.
+type Description struct {
+	Path, Host, Method, Proto string
+	Headers                   http.Header
+	Pod                       string
+	TLS                       *struct{ Version, ServerName, CipherSuite string }
+	Request                   struct {
+		Time          time.Time
+		HeaderNames   []string
+		ContentLength int64
+		Body          *struct {
+			Size   int64
+			SHA256 string
+		}
+		Trailers http.Header
+	}
+	Client struct{ RemoteAddress string }
+}
+
+// maxTexts is the maximum number of names and values in a description. Requests from pathcheck contain far fewer. The limit exists because
+// each name or value uses much more memory than its length in bytes.
+const maxTexts = 20_000
+
+// ParseDescription parses a description. It returns nil if the body does not describe a request.
+func ParseDescription(body []byte) *Description {
+	if bytes.Count(body, []byte{'"'}) > 2*maxTexts {
+		return nil
+	}
+	e := &Description{}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if decoder.Decode(e) != nil || e.Method == "" || e.Path == "" {
+		return nil
+	}
+	return e
+}
+
+// Peer returns the remote address of the echo server's connection, if known.
+func (e *Description) Peer() netip.Addr {
+	address, err := netip.ParseAddrPort(e.Client.RemoteAddress)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Addr().Unmap()
+}
+
+// PathOnly returns the path without the query, to which a proxy may have added parameters.
+func (e *Description) PathOnly() string {
+	path, _, _ := strings.Cut(e.Path, "?")
+	return path
+}
+
+// Values returns a header's values. The case of the name does not matter.
+func (e *Description) Values(name string) []string { return e.Headers[http.CanonicalHeaderKey(name)] }
+
+// Has reports whether the echo server has received a header.
+func (e *Description) Has(name string) bool { return len(e.Values(name)) > 0 }
+
+// NameAsSent returns a header's name exactly as the echo server received it. The exact name is known only for HTTP/1.
+func (e *Description) NameAsSent(name string) string {
+	i := slices.IndexFunc(e.Request.HeaderNames, func(other string) bool { return strings.EqualFold(name, other) })
+	if i < 0 {
+		return ""
+	}
+	return e.Request.HeaderNames[i]
+}
+
+// Reported returns the values that proxies report in a header of this request: the elements of a list, which may span several lines, or the
+// values of a Forwarded parameter.
+func (e *Description) Reported(header, parameter string) (values []string) {
+	for _, element := range splitUnquoted(strings.Join(e.Values(header), ","), ',') {
+		if header == "Forwarded" {
+			element = parameterOf(element, parameter)
+		}
+		if element = strings.TrimSpace(element); element != "" {
+			values = append(values, element)
+		}
+	}
+	return values
+}
+
+// parameterOf returns the value, without quotes, of a parameter in an element of a Forwarded header (RFC 7239, 4). It also accepts elements
+// that are not valid, because pathcheck reports what arrives.
+func parameterOf(element, parameter string) string {
+	for _, each := range splitUnquoted(element, ';') {
+		name, value, _ := strings.Cut(each, "=")
+		if strings.EqualFold(strings.TrimSpace(name), parameter) {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return ""
+}
+
+// splitUnquoted splits a string at a separator that is not within quotes.
+func splitUnquoted(text string, separator rune) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == separator && !quoted
+	})
+}
