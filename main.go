@@ -32,7 +32,17 @@ func main() {
 // execute runs a command line and returns the exit code: 0 for success, 1 for a failure, and 2 for an invalid command line.
 func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	root := newRoot(getenv)
-	root.AddCommand(newWatch(), newCRD(), newVersion())
+	root.AddCommand(newWatch(), &cobra.Command{
+		Use:   "crd",
+		Short: "Print the CustomResourceDefinition of Echoes",
+		Args:  noArguments,
+		RunE:  func(c *cobra.Command, _ []string) error { return write(c, crd) },
+	}, &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArguments,
+		RunE:  func(c *cobra.Command, _ []string) error { return write(c, versionLine()) },
+	})
 	root.SetHelpCommand(newHelp())
 	root.SetArgs(arguments)
 	root.SetOut(stdout)
@@ -88,43 +98,19 @@ func newWatch() *cobra.Command {
 			if err := options.Complete(arguments, c.Flags()); err != nil {
 				return &process.UsageError{Err: err}
 			}
-			return runWatch(c, options)
+			// The command prints errors itself. Log output from the libraries would only be noise.
+			klog.SetLogger(logr.Discard())
+			ctrl.SetLogger(logr.Discard())
+			ctx := ctrl.SetupSignalHandler()
+			cluster, err := operator.FindCluster(ctx, version, options.API)
+			if err != nil {
+				return err
+			}
+			return watch.Run(ctx, cluster, options, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	options.AddFlags(command.Flags())
 	return command
-}
-
-func runWatch(c *cobra.Command, options watch.Options) error {
-	// The command prints errors itself. Log output from the libraries would only be noise.
-	klog.SetLogger(logr.Discard())
-	ctrl.SetLogger(logr.Discard())
-	ctx := ctrl.SetupSignalHandler()
-	cluster, err := operator.FindCluster(ctx, version, options.API)
-	if err != nil {
-		return err
-	}
-	return watch.Run(ctx, cluster, options, c.OutOrStdout(), c.ErrOrStderr())
-}
-
-func newCRD() *cobra.Command {
-	return &cobra.Command{
-		Use:   "crd",
-		Short: "Print the CustomResourceDefinition of Echoes",
-		Args:  noArguments,
-		RunE:  func(c *cobra.Command, _ []string) error { return write(c, crd) },
-	}
-}
-
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return write(c, versionLine())
-		},
-	}
 }
 
 func versionLine() string { return process.Version("echo-operator", version) }

@@ -109,7 +109,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestNewCRD_printsInstalledFile(t *testing.T) {
+func TestWrite_printsInstalledCRD(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join("config", "crd", "bases", "example.com_echoes.yaml"))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	code, stdout, stderr := run("crd")

@@ -1,7 +1,3 @@
-// Package check runs the Echoes' path checks as CronJobs, and reports their results.
-//
-// Packages check and echo write different parts of an Echo's status. The API server rejects a write that is based on an old version of the
-// Echo.
 package controllers
 
 import (
@@ -31,28 +27,29 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// Reconciler runs the Echoes' checks, and reports the results. It is separate from the Echo reconciler, because the path to an Echo does
-// not affect the Echo's readiness. All fields are required.
+// CheckReconciler runs the Echoes' path checks as CronJobs, and reports their results. It is separate from the Echo reconciler, because the
+// path to an Echo does not affect the Echo's readiness. Both write different parts of an Echo's status, and the API server rejects a write
+// that is based on an old version of the Echo. All fields are required.
 type CheckReconciler struct {
 	Dependencies
-	failures Failures
+	failures failures
 }
 
 // Reconcile runs the checks of an Echo.
 func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	echo, err := Find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
+	echo, err := find(ctx, r.Client, request.NamespacedName, &v1.Echo{})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // CronJobs are deleted with their Echo
 		r.Metrics.Checks.Reported(request.NamespacedName, nil)
-		r.failures.End(request.NamespacedName, nil)
+		r.failures.end(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
 	next, failure := r.reconcileEcho(ctx, echo)
-	r.failures.End(request.NamespacedName, failure)
-	r.Count(ctx, "check", failure)
-	return Result(next, failure)
+	r.failures.end(request.NamespacedName, failure)
+	r.countFailure(ctx, "check", failure)
+	return resultOf(next, failure)
 }
 
 // hasChecks reports whether an Echo has or had checks.
@@ -63,14 +60,17 @@ func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Statu
 func (r *CheckReconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time.Duration, *status.Failure) {
 	key := client.ObjectKeyFromObject(echo)
 	seen, err := r.converge(ctx, echo)
-	failure := r.failures.Tolerate(key, status.Classify(err), r.Now())
+	failure := r.failures.tolerate(key, status.Classify(err), r.Now())
 	if failure.Silent() {
 		return 0, failure
 	}
 	report := status.EvaluateChecks(echo, seen, r.Now())
-	if err := r.publish(ctx, echo, report); err != nil {
-		return 0, r.failures.Tolerate(key, status.Classify(err), r.Now())
+	if err := (&echoWriter{client: r.Client}).setStatus(ctx, echo, &report.Status); err != nil {
+		err = fmt.Errorf("writing the results of the checks: %w", err)
+		return 0, r.failures.tolerate(key, status.Classify(err), r.Now())
 	}
+	r.SendEvents(ctx, echo, report.Transitions...)
+	r.Metrics.Checks.Reported(key, report.Status.Checks)
 	if failure != nil && failure.NoRetry {
 		failure.RetryAfter = report.Next // other checks are due then
 	}
@@ -84,9 +84,16 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 	if !status.AllChecksNamed(echo) {
 		return seen, nil
 	}
-	pods, err := r.podsOf(ctx, echo)
-	if err != nil {
-		return seen, err
+	list := &corev1.PodList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), cachedPodsOf(echo)); err != nil {
+		return seen, fmt.Errorf("listing the pods: %w", err)
+	}
+	pods := map[string][]corev1.Pod{}
+	for _, pod := range list.Items {
+		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // from a deleted Echo of the same name
+		if check := objects.CheckOf(&pod); check != "" && !ofFormer {
+			pods[check] = append(pods[check], pod)
+		}
 	}
 	var failed []error
 	for i := range echo.Spec.Checks {
@@ -103,22 +110,6 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 	return seen, status.RetriedFirst(failed)
 }
 
-// podsOf returns the pods of an Echo's checks, grouped by check name.
-func (r *CheckReconciler) podsOf(ctx context.Context, echo *v1.Echo) (map[string][]corev1.Pod, error) {
-	list := &corev1.PodList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), CachedPodsOf(echo)); err != nil {
-		return nil, fmt.Errorf("listing the pods: %w", err)
-	}
-	pods := map[string][]corev1.Pod{}
-	for _, pod := range list.Items {
-		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // from a deleted Echo of the same name
-		if check := objects.CheckOf(&pod); check != "" && !ofFormer {
-			pods[check] = append(pods[check], pod)
-		}
-	}
-	return pods, nil
-}
-
 // ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and its pods. A check that is not
 // allowed has no CronJob.
 func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (status.CheckRuns, error) {
@@ -133,7 +124,7 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels, but the CronJob still runs
 	}
 	seen.Hash = objects.CheckHash(child)
-	live, err := r.ReadOwned(ctx, from, echo, child)
+	live, err := r.readOwned(ctx, from, echo, child)
 	if err != nil {
 		return seen, err
 	}
@@ -153,7 +144,18 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 		}
 		return seen, refused
 	}
-	return seen, cmp.Or(r.write(ctx, child, live), refused)
+	writer := childWriter{client: r.Client, live: r.Live}
+	writer.compare = func(child objects.Child, live client.Object) (apply.Difference, error) {
+		difference, err := apply.Compare(child, live)
+		// If another client edited the key of a list item, an apply would add a second item.
+		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
+		return difference, err
+	}
+	after, err := writer.ensure(ctx, child, live)
+	if after != nil && after != live {
+		log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
+	}
+	return seen, cmp.Or(err, refused)
 }
 
 // tryPod returns the reason why the API server would reject the missing pod of a run. The reason is zero if the API server would accept the
@@ -170,27 +172,11 @@ func (r *CheckReconciler) tryPod(ctx context.Context, cronJob *batchv1.CronJob) 
 	return status.Remedy(&objects.RequestError{Action: objects.Creating, Kind: "Pod", Key: client.ObjectKey{Name: "of the check"}, Err: err})
 }
 
-// write brings a CronJob to its desired state. It deletes the CronJob if another client edited the key of a list item, because an apply
-// would add a second item.
-func (r *CheckReconciler) write(ctx context.Context, child objects.Child, live client.Object) error {
-	writer := ChildWriter{Client: r.Client, Live: r.Live}
-	writer.Compare = func(child objects.Child, live client.Object) (apply.Difference, error) {
-		difference, err := apply.Compare(child, live)
-		difference.Replace = difference.Replace || difference.Renamed != nil && !difference.Renamed.Empty()
-		return difference, err
-	}
-	after, err := writer.Ensure(ctx, child, live)
-	if after != nil && after != live {
-		log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
-	}
-	return err
-}
-
 // prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It reads the CronJobs from the API
 // server, because the cache may not yet hold a CronJob that the previous reconcile created.
 func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
 	for _, former := range status.FormerChecks(echo) {
-		live, err := ReadChild(ctx, r.Live, objects.CronJob(echo, former))
+		live, err := readChild(ctx, r.Live, objects.CronJob(echo, former))
 		switch {
 		case err != nil:
 			return err
@@ -198,7 +184,7 @@ func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[str
 			gone[former] = true
 			continue
 		}
-		if err := DeleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground); err != nil {
+		if err := deleteChild(ctx, r.Client, live, metav1.DeletePropagationBackground); err != nil {
 			return err
 		}
 		log.FromContext(ctx).Info("Deleted a CronJob.", "cronJob", live.GetName())
@@ -206,19 +192,9 @@ func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[str
 	return nil
 }
 
-// publish writes the results of an Echo's checks if they have changed, and then reports the changes.
-func (r *CheckReconciler) publish(ctx context.Context, echo *v1.Echo, report status.ChecksReport) error {
-	writer := &EchoWriter{Client: r.Client}
-	if err := r.PublishStatus(ctx, writer, echo, &report.Status, report.Transitions); err != nil {
-		return fmt.Errorf("writing the results of the checks: %w", err)
-	}
-	r.Metrics.Checks.Reported(client.ObjectKeyFromObject(echo), report.Status.Checks)
-	return nil
-}
-
 // Memories returns functions that each clear one of the reconciler's memories.
 func (r *CheckReconciler) Memories() []func() {
-	return []func(){r.failures.Clear}
+	return []func(){r.failures.clear}
 }
 
 // SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, one of its CronJobs, or a pod
@@ -227,11 +203,13 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("check").
-		WithOptions(Options()).
+		WithOptions(controllerOptions()).
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod),
-			builder.WithPredicates(SinceStart(), runChanged())).
-		Watches(objects.NewCronJob(), ofOwner, builder.WithPredicates(SinceStart())).
+			builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Pod) bool {
+				return !equality.Semantic.DeepEqual(before.Status, after.Status)
+			}))).
+		Watches(objects.NewCronJob(), ofOwner, builder.WithPredicates(sinceStart())).
 		Complete(r.Traces.Reconciler("check", r))
 }
 
@@ -254,10 +232,5 @@ func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
 	if objects.CheckOf(pod) == "" {
 		return nil
 	}
-	return RequestsFor(pod.GetNamespace(), objects.EchoOf(pod))
-}
-
-// runChanged selects the pod updates that may change the result of a check.
-func runChanged() predicate.Predicate {
-	return Updated(func(before, after *corev1.Pod) bool { return !equality.Semantic.DeepEqual(before.Status, after.Status) })
+	return requestsFor(pod.GetNamespace(), objects.EchoOf(pod))
 }

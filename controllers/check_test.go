@@ -43,7 +43,7 @@ func ownedCronJob(owner client.Object) *batchv1.CronJob {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
 }
 
-func TestConverge_namesCheckBeforeCreatingCronJob(t *testing.T) {
+func TestCheckReconciler_namesCheckBeforeCreatingCronJob(t *testing.T) {
 	check := func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
 	}
@@ -57,8 +57,8 @@ func TestConverge_namesCheckBeforeCreatingCronJob(t *testing.T) {
 	}
 }
 
-// TestReconciler_podSecurity checks that a check has no CronJob if its pods violate the operator's Pod Security Standard.
-func TestReconciler_podSecurity(t *testing.T) {
+// TestCheckReconciler_podSecurity checks that a check has no CronJob if its pods violate the operator's Pod Security Standard.
+func TestCheckReconciler_podSecurity(t *testing.T) {
 	w := New(t, StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
 		e.Spec.CommonMetadata = &v1.CommonMetadata{Annotations: map[string]string{
@@ -75,8 +75,8 @@ func TestReconciler_podSecurity(t *testing.T) {
 	}
 }
 
-// TestReconciler_unknownGroup checks that a check has no CronJob if pathcheck does not know one of the check's groups.
-func TestReconciler_unknownGroup(t *testing.T) {
+// TestCheckReconciler_unknownGroup checks that a check has no CronJob if pathcheck does not know one of the check's groups.
+func TestCheckReconciler_unknownGroup(t *testing.T) {
 	w := New(t, StoredEcho(func(e *v1.Echo) {
 		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", Groups: []string{"others"}}}
 		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
@@ -142,9 +142,9 @@ func TestPrune_keepsForeignCronJob(t *testing.T) {
 	}
 }
 
-// TestReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the Echo
+// TestCheckReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the Echo
 // is not allowed.
-func TestReconciler_retriesDespiteRejectedCheck(t *testing.T) {
+func TestCheckReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 	echo := StoredEcho(func(e *v1.Echo) {
 		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80
 		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {
@@ -163,9 +163,9 @@ func TestReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 	}
 }
 
-// TestReconciler_tryPod checks that tryPod creates nothing, and that it reports only rejections that Kubernetes' controllers would also
+// TestCheckReconciler_tryPod checks that tryPod creates nothing, and that it reports only rejections that Kubernetes' controllers would also
 // get.
-func TestReconciler_tryPod(t *testing.T) {
+func TestCheckReconciler_tryPod(t *testing.T) {
 	forbidden := func(words string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(words))
 	}

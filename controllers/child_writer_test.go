@@ -24,8 +24,8 @@ import (
 )
 
 // replacing returns a writer whose Compare function requests the replacement of every child.
-func replacing(w *World) *ChildWriter {
-	return &ChildWriter{Client: w.Server, Compare: func(objects.Child, client.Object) (apply.Difference, error) {
+func replacing(w *World) *childWriter {
+	return &childWriter{client: w.Server, compare: func(objects.Child, client.Object) (apply.Difference, error) {
 		return apply.Difference{Replace: true}, nil
 	}}
 }
@@ -54,14 +54,14 @@ func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 			g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
 			writer := replacing(w)
 			var asked []string
-			writer.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+			writer.client = interceptor.NewClient(w.Server, interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, object client.Object, given ...client.CreateOption) error {
 					options := client.CreateOptions{}
 					options.ApplyOptions(given)
 					asked = slices.Concat(options.DryRun, []string{object.GetNamespace() + "/" + object.GetName()})
 					return c.answer
 				}})
-			if _, err := writer.Ensure(t.Context(), service(t), live); (err == nil) != (c.writes != nil) ||
+			if _, err := writer.ensure(t.Context(), service(t), live); (err == nil) != (c.writes != nil) ||
 				c.writes == nil && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
@@ -85,14 +85,14 @@ func TestChildWriter_triesIngressWithoutCopy(t *testing.T) {
 		g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
 		writer := replacing(w)
 		var asked []string
-		writer.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+		writer.client = interceptor.NewClient(w.Server, interceptor.Funcs{
 			Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, given ...client.PatchOption) error {
 				options := client.PatchOptions{}
 				options.ApplyOptions(given)
 				asked = slices.Concat(options.DryRun, []string{string(patch.Type()), object.GetNamespace() + "/" + object.GetName()})
 				return c.answer
 			}})
-		_, err := writer.Ensure(t.Context(), ingress(t), live)
+		_, err := writer.ensure(t.Context(), ingress(t), live)
 		g.Expect(errors.Is(err, c.answer)).To(BeTrue(), "%s: %v", name, err)
 		g.Expect(w.Writes).To(HaveExactElements(c.writes), name)
 		g.Expect(asked).To(HaveExactElements(metav1.DryRunAll, string(types.ApplyPatchType), "ns/x"), name)
@@ -112,7 +112,7 @@ func TestChildWriter_waitsForDeletion(t *testing.T) {
 	w, live := New(t), OwnedService(StoredEcho())
 	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.Dependencies.Now()}
 	writer := replacing(w)
-	g.Expect(writer.Ensure(t.Context(), service(t), live)).Error().NotTo(HaveOccurred())
+	g.Expect(writer.ensure(t.Context(), service(t), live)).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(BeNil())
 }
 
@@ -124,7 +124,7 @@ func service(t *testing.T) objects.Child {
 	return all[0]
 }
 
-func TestApply_forcesOnlyExistingObjects(t *testing.T) {
+func TestApplyChild_forcesOnlyExistingObjects(t *testing.T) {
 	for name, live := range map[string]client.Object{"created": nil, "corrected": OwnedService(StoredEcho())} {
 		t.Run(name, func(t *testing.T) {
 			var options client.PatchOptions
@@ -138,7 +138,7 @@ func TestApply_forcesOnlyExistingObjects(t *testing.T) {
 					}
 					return sent.UnmarshalJSON(body)
 				}})
-			after, err := Apply(t.Context(), writer, service(t), live)
+			after, err := applyChild(t.Context(), writer, service(t), live)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			if _, ok := after.(*corev1.Service); !ok || options.FieldManager != "echo-operator" {
 				t.Errorf("%T was applied by %q", after, options.FieldManager)
@@ -151,10 +151,10 @@ func TestApply_forcesOnlyExistingObjects(t *testing.T) {
 	}
 }
 
-func TestApply_namesObjectInError(t *testing.T) {
+func TestApplyChild_namesObjectInError(t *testing.T) {
 	w := New(t)
 	w.Fail = func(string) error { return errors.New("no") }
-	_, err := Apply(t.Context(), w.Server, service(t), nil)
+	_, err := applyChild(t.Context(), w.Server, service(t), nil)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("Service ns/x cannot be applied: no")))
 }
 
@@ -165,7 +165,7 @@ func TestDeleteChild(t *testing.T) {
 	going.DeletionTimestamp.Time = metav1.Now().Time
 	w := New(t)
 	remove := func(live client.Object) error {
-		return DeleteChild(t.Context(), w.Server, live, metav1.DeletePropagationForeground)
+		return deleteChild(t.Context(), w.Server, live, metav1.DeletePropagationForeground)
 	}
 	g.Expect(remove(going)).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
@@ -177,8 +177,8 @@ func TestDeleteChild(t *testing.T) {
 func TestDeleteCompanion_ignoresTerminatingOrMissing(t *testing.T) {
 	g := NewWithT(t)
 	w, companion := New(t), CompanionPod(t)
-	g.Expect(DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed(), "gone")
+	g.Expect(deleteCompanion(t.Context(), w.Server, companion)).To(Succeed(), "gone")
 	w.Writes, companion.DeletionTimestamp = nil, &metav1.Time{Time: w.Dependencies.Now()}
-	g.Expect(DeleteCompanion(t.Context(), w.Server, companion)).To(Succeed())
+	g.Expect(deleteCompanion(t.Context(), w.Server, companion)).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
 }

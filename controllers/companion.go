@@ -1,4 +1,3 @@
-// Package companion creates an echo server next to each pod whose label requests one.
 package controllers
 
 import (
@@ -26,24 +25,24 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// Reconciler creates an echo server next to each pod that requests one. All fields are required.
+// CompanionReconciler creates an echo server next to each pod whose label requests one. All fields are required.
 type CompanionReconciler struct {
 	Dependencies
 	// Labeled holds the pods that have a companion label.
 	Labeled cache.Cache
 
-	reported LastReports
-	failures Failures
+	reported lastReports
+	failures failures
 }
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 
 // Reconcile brings a pod's companion to its desired state if the pod requests or has requested one.
 func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	view, plan, err := r.reconcilePod(ctx, request)
-	failure := r.failures.Tolerate(request.NamespacedName, status.Classify(err), r.Now())
-	r.failures.End(request.NamespacedName, failure)
-	r.Count(ctx, "companion", failure)
+	view, plan, err := r.reconcilePod(ctx, request.NamespacedName)
+	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
+	r.failures.end(request.NamespacedName, failure)
+	r.countFailure(ctx, "companion", failure)
 	switch {
 	case failure == nil && plan.EchoMissing:
 		r.report(request, view, new(status.EchoNotFound(view.Owner.Labels[v1.CompanionLabel])))
@@ -52,35 +51,17 @@ func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	case view.Owner != nil && !failure.Silent():
 		r.report(request, view, new(status.CompanionNotCreated(err)))
 	}
-	return Result(plan.Wait, failure)
-}
-
-// report sends an event about a pod's companion, unless the event would repeat the last one. The event is about the pod and, because the
-// owner of the pod may not be the owner of the Echo, also about the Echo. If news is nil, report forgets the last event.
-func (r *CompanionReconciler) report(request ctrl.Request, view *objects.CompanionState, news *status.Transition) {
-	said, reason := "", ""
-	if news != nil {
-		reason = news.Reason.String()
-		said = string(view.Owner.UID) + "/" + view.Owner.Labels[v1.CompanionLabel] + "/" + reason
-	}
-	r.Metrics.Companions.Reported(request.NamespacedName, reason)
-	if !r.reported.Replace(request.NamespacedName, said) || said == "" {
-		return
-	}
-	r.SendEvent(view.Owner, *news)
-	if view.Echo != nil {
-		news.Related = view.Owner
-		r.SendEvent(view.Echo, *news)
-	}
+	return resultOf(plan.Wait, failure)
 }
 
 // reconcilePod brings a pod's companion to its desired state. It returns what it observed and did.
-func (r *CompanionReconciler) reconcilePod(ctx context.Context, request ctrl.Request) (*objects.CompanionState, objects.CompanionPlan, error) {
-	view, err := r.observe(ctx, request.NamespacedName)
+func (r *CompanionReconciler) reconcilePod(ctx context.Context, pod client.ObjectKey) (
+	*objects.CompanionState, objects.CompanionPlan, error) {
+	view, err := r.observe(ctx, pod)
 	if err != nil {
 		return view, objects.CompanionPlan{}, err
 	}
-	plan, err := view.Plan(r.Config(), r.Policy, r.Now())
+	plan, err := view.Plan(r.config(), r.Policy, r.Now())
 	if err != nil {
 		return view, plan, err
 	}
@@ -94,48 +75,26 @@ func (r *CompanionReconciler) reconcilePod(ctx context.Context, request ctrl.Req
 // observe returns the cached objects that determine the state of a pod's companion.
 func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey) (*objects.CompanionState, error) {
 	view, companions := &objects.CompanionState{}, &corev1.PodList{}
-	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{ByOwner: key.Name})
+	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{byOwner: key.Name})
 	if err != nil {
 		return view, fmt.Errorf("listing the companions: %w", err)
 	}
 	view.Companions = companions.Items
-	if view.Owner, err = Find(ctx, r.Labeled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
+	if view.Owner, err = find(ctx, r.Labeled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
 		return view, err
 	}
 	named := client.ObjectKey{Namespace: key.Namespace, Name: view.Owner.Labels[v1.CompanionLabel]}
-	if view.Echo, err = Find(ctx, r.Client, named, &v1.Echo{}); err != nil {
+	if view.Echo, err = find(ctx, r.Client, named, &v1.Echo{}); err != nil {
 		return view, err
 	}
-	view.Node, err = Find(ctx, r.Client, client.ObjectKey{Name: view.Owner.Spec.NodeName}, &corev1.Node{})
+	view.Node, err = find(ctx, r.Client, client.ObjectKey{Name: view.Owner.Spec.NodeName}, &corev1.Node{})
 	return view, err
 }
 
-// correctUncached corrects an existing companion that the cache does not hold, because the cache lags or the companion lost its labels.
-// conflict is the error with which the API server refused to create the companion.
-func (r *CompanionReconciler) correctUncached(ctx context.Context, view *objects.CompanionState, desired objects.Child,
-	conflict error) (plan objects.CompanionPlan, err error) {
-	live, err := Find(ctx, r.Live, desired.Key, &corev1.Pod{})
-	switch {
-	case err != nil:
-		return plan, fmt.Errorf("reading Pod %s: %w", desired.Key, err)
-	case live == nil:
-		return plan, conflict
-	case !metav1.IsControlledBy(live, view.Owner):
-		return plan, &objects.NameConflictError{Kind: "Pod", Name: live.Name, For: "pod", Advice: "Delete it."}
-	}
-	view.Companions = append(view.Companions, *live)
-	if plan, err = view.Plan(r.Config(), r.Policy, r.Now()); err != nil {
-		return plan, err
-	}
-	if plan.Apply == nil {
-		plan.Wait = DeletionPeriod // there may be no event
-	}
-	return plan, r.carryOut(ctx, plan)
-}
-
+// carryOut makes the changes of a plan.
 func (r *CompanionReconciler) carryOut(ctx context.Context, plan objects.CompanionPlan) error {
 	for _, c := range plan.Remove {
-		if err := DeleteCompanion(ctx, r.Client, c); err != nil {
+		if err := deleteCompanion(ctx, r.Client, c); err != nil {
 			return err
 		}
 		log.FromContext(ctx).Info("Deleted a companion.", "companion", c.Name)
@@ -147,52 +106,90 @@ func (r *CompanionReconciler) carryOut(ctx context.Context, plan objects.Compani
 	if plan.Existing != nil {
 		existing = plan.Existing
 	}
-	if _, err := Apply(ctx, r.Client, *plan.Apply, existing); err != nil {
+	if _, err := applyChild(ctx, r.Client, *plan.Apply, existing); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("Applied a companion.", "companion", plan.Apply.Key.Name)
 	return nil
 }
 
+// correctUncached corrects an existing companion that the cache does not hold, because the cache lags or the companion lost its labels.
+// conflict is the error with which the API server refused to create the companion.
+func (r *CompanionReconciler) correctUncached(ctx context.Context, view *objects.CompanionState, desired objects.Child,
+	conflict error) (plan objects.CompanionPlan, err error) {
+	live, err := find(ctx, r.Live, desired.Key, &corev1.Pod{})
+	switch {
+	case err != nil:
+		return plan, fmt.Errorf("reading Pod %s: %w", desired.Key, err)
+	case live == nil:
+		return plan, conflict
+	case !metav1.IsControlledBy(live, view.Owner):
+		return plan, &objects.NameConflictError{Kind: "Pod", Name: live.Name, For: "pod", Advice: "Delete it."}
+	}
+	view.Companions = append(view.Companions, *live)
+	if plan, err = view.Plan(r.config(), r.Policy, r.Now()); err != nil {
+		return plan, err
+	}
+	if plan.Apply == nil {
+		plan.Wait = deletionPeriod // there may be no event
+	}
+	return plan, r.carryOut(ctx, plan)
+}
+
+// report sends an event about a pod's companion, unless the event would repeat the last one. The event is about the pod and, because the
+// owner of the pod may not be the owner of the Echo, also about the Echo. If news is nil, report forgets the last event.
+func (r *CompanionReconciler) report(request ctrl.Request, view *objects.CompanionState, news *status.Transition) {
+	said, reason := "", ""
+	if news != nil {
+		reason = news.Reason.String()
+		said = string(view.Owner.UID) + "/" + view.Owner.Labels[v1.CompanionLabel] + "/" + reason
+	}
+	r.Metrics.Companions.Reported(request.NamespacedName, reason)
+	if !r.reported.replace(request.NamespacedName, said) || said == "" {
+		return
+	}
+	r.sendEvent(view.Owner, *news)
+	if view.Echo != nil {
+		news.Related = view.Owner
+		r.sendEvent(view.Echo, *news)
+	}
+}
+
 // Memories returns functions that each clear one of the reconciler's memories.
 func (r *CompanionReconciler) Memories() []func() {
-	return []func(){r.failures.Clear, r.reported.Clear}
+	return []func(){r.failures.clear, r.reported.clear}
 }
 
 // SetupWithManager registers the reconciler with a manager. A pod is reconciled when the pod, its companion, its Echo, or its node changes.
 func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, ByOwner,
-		OwnerOfCompanion); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, byOwner, ownerOfCompanion); err != nil {
 		return err
 	}
-	if err := r.Labeled.IndexField(context.Background(), &corev1.Pod{}, ByNode, NodeOfPod); err != nil {
+	if err := r.Labeled.IndexField(context.Background(), &corev1.Pod{}, byNode, nodeOfPod); err != nil {
 		return err
+	}
+	podsNaming := func(ctx context.Context, echo client.Object) []reconcile.Request {
+		return r.labeledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
+	}
+	podsOnNode := func(ctx context.Context, node client.Object) []reconcile.Request {
+		return r.labeledPods(ctx, client.MatchingFields{byNode: node.GetName()})
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("companion").
-		WithOptions(Options()).
+		WithOptions(controllerOptions()).
 		WatchesRawSource(source.Kind(r.Labeled, &corev1.Pod{}, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}, cachedFieldChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(podOfCompanion), builder.WithPredicates(companionChanged())).
-		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(r.podsNaming), builder.WithPredicates(EchoChanged())).
-		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.podsOnNode), builder.WithPredicates(schedulabilityChanged())).
+		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(podsNaming), builder.WithPredicates(echoChanged())).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(podsOnNode), builder.WithPredicates(schedulabilityChanged())).
 		Complete(r.Traces.Reconciler("companion", r))
 }
 
-// requestForOwner returns the pod that a companion belongs to.
+// podOfCompanion returns the pod that a companion belongs to.
 func podOfCompanion(_ context.Context, pod client.Object) []reconcile.Request {
-	return RequestsFor(pod.GetNamespace(), objects.CompanionOwner(pod))
+	return requestsFor(pod.GetNamespace(), objects.CompanionOwner(pod))
 }
 
-// podsNaming returns the pods that request a companion from an Echo.
-func (r *CompanionReconciler) podsNaming(ctx context.Context, echo client.Object) []reconcile.Request {
-	return r.labeledPods(ctx, client.InNamespace(echo.GetNamespace()), client.MatchingLabels{v1.CompanionLabel: echo.GetName()})
-}
-
-// podsOnNode returns the pods that run on a node and request a companion.
-func (r *CompanionReconciler) podsOnNode(ctx context.Context, node client.Object) []reconcile.Request {
-	return r.labeledPods(ctx, client.MatchingFields{ByNode: node.GetName()})
-}
-
+// labeledPods returns the pods that request a companion and match the options.
 func (r *CompanionReconciler) labeledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
 	list := &corev1.PodList{}
 	if err := r.Labeled.List(ctx, list, which...); err != nil { // the process is stopping
@@ -200,12 +197,12 @@ func (r *CompanionReconciler) labeledPods(ctx context.Context, which ...client.L
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		requests = append(requests, RequestsFor(list.Items[i].Namespace, list.Items[i].Name)...)
+		requests = append(requests, requestsFor(list.Items[i].Namespace, list.Items[i].Name)...)
 	}
 	return requests
 }
 
-// ownerChanged selects the updates that change a cached field of a pod.
+// cachedFieldChanged selects the updates that change a cached field of a pod.
 func cachedFieldChanged() predicate.TypedPredicate[*corev1.Pod] {
 	return predicate.TypedFuncs[*corev1.Pod]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Pod]) bool {
 		before, after := e.ObjectOld.DeepCopy(), e.ObjectNew.DeepCopy()
@@ -216,7 +213,7 @@ func cachedFieldChanged() predicate.TypedPredicate[*corev1.Pod] {
 
 // companionChanged selects the updates that change a companion's state, owner, labels, or annotations.
 func companionChanged() predicate.Predicate {
-	return Updated(func(before, after *corev1.Pod) bool {
+	return updated(func(before, after *corev1.Pod) bool {
 		return status.PodState(before) != status.PodState(after) || objects.CompanionOwner(before) != objects.CompanionOwner(after) ||
 			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
 	})
@@ -224,7 +221,7 @@ func companionChanged() predicate.Predicate {
 
 // schedulabilityChanged selects the updates after which a node starts or stops accepting pods.
 func schedulabilityChanged() predicate.Predicate {
-	return Updated(func(before, after *corev1.Node) bool {
+	return updated(func(before, after *corev1.Node) bool {
 		return objects.AcceptsPods(before) != objects.AcceptsPods(after)
 	})
 }

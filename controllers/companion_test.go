@@ -24,7 +24,7 @@ var webRequest = ctrl.Request{Namespace: "ns", Name: "web-0"}
 
 func aNode() *corev1.Node { return &corev1.Node{Name: "n"} }
 
-func TestReconciler_createsAndDeletesCompanion(t *testing.T) {
+func TestCompanionReconciler_createsAndDeletesCompanion(t *testing.T) {
 	g := NewWithT(t)
 	w := New(t, StoredEcho(), OwnerPod(), aNode())
 	g.Expect(companionReconciler(w).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
@@ -38,7 +38,7 @@ func TestReconciler_createsAndDeletesCompanion(t *testing.T) {
 // conflict is the API server's response if a new companion already exists.
 var conflict = apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "web-0-echo", errors.New("it exists"))
 
-func TestReconciler_correctsCompanionMissingFromCache(t *testing.T) {
+func TestCompanionReconciler_correctsCompanionMissingFromCache(t *testing.T) {
 	unlabeled := CompanionPod(t)
 	unlabeled.Labels = nil
 	for name, c := range map[string]struct {
@@ -46,9 +46,9 @@ func TestReconciler_correctsCompanionMissingFromCache(t *testing.T) {
 		writes []string
 		wait   time.Duration
 	}{
-		"not in the cache yet":    {CompanionPod(t), []string{"apply Pod"}, DeletionPeriod},
+		"not in the cache yet":    {CompanionPod(t), []string{"apply Pod"}, deletionPeriod},
 		"without its labels":      {unlabeled, []string{"apply Pod", "apply Pod"}, 0},
-		"gone since the conflict": {nil, []string{"apply Pod"}, FirstRetry},
+		"gone since the conflict": {nil, []string{"apply Pod"}, firstRetry},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -72,7 +72,7 @@ func TestReconciler_correctsCompanionMissingFromCache(t *testing.T) {
 	}
 }
 
-func TestReconciler_keepsForeignPod(t *testing.T) {
+func TestCompanionReconciler_keepsForeignPod(t *testing.T) {
 	g := NewWithT(t)
 	cached := []client.Object{StoredEcho(), OwnerPod(), aNode()}
 	foreign := &corev1.Pod{Namespace: "ns", Name: CompanionPod(t).Name}
@@ -88,7 +88,7 @@ func TestReconciler_keepsForeignPod(t *testing.T) {
 	g.Expect(w.Events()).To(HaveExactElements(note, note), "about the pod, and about the Echo")
 }
 
-func TestReconciler_reportsAndRetriesFailedWrite(t *testing.T) {
+func TestCompanionReconciler_reportsAndRetriesFailedWrite(t *testing.T) {
 	g := NewWithT(t)
 	w := New(t, StoredEcho(), OwnerPod(), aNode())
 	w.Fail = func(string) error { return errors.New("no") }
@@ -102,7 +102,7 @@ func TestReconciler_reportsAndRetriesFailedWrite(t *testing.T) {
 	g.Expect(w.Events()).To(ContainElement(HavePrefix("Warning CompanionNotCreated The Pod ")))
 }
 
-func TestReconciler_reportsMissingEcho(t *testing.T) {
+func TestCompanionReconciler_reportsMissingEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := New(t, OwnerPod(), aNode())
 	r := companionReconciler(w)
@@ -113,7 +113,7 @@ func TestReconciler_reportsMissingEcho(t *testing.T) {
 	g.Expect(w.Events()).To(HaveExactElements(said))
 }
 
-func TestReconciler_stopsAtEachFailedRead(t *testing.T) {
+func TestCompanionReconciler_stopsAtEachFailedRead(t *testing.T) {
 	g := NewWithT(t)
 	objects := []client.Object{StoredEcho(), OwnerPod(), aNode()}
 	count := New(t, objects...)
@@ -131,7 +131,7 @@ func TestReconciler_stopsAtEachFailedRead(t *testing.T) {
 	}
 }
 
-func TestReconciler_retriesDeletionOfReplacedCompanion(t *testing.T) {
+func TestCompanionReconciler_retriesDeletionOfReplacedCompanion(t *testing.T) {
 	w := New(t, CompanionPod(t)) // its owner is gone
 	w.Fail = func(string) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, CompanionPod(t).Name, nil) // another UID

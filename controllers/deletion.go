@@ -17,9 +17,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// longestDeletionPeriod is the longest wait before the operator checks again whether a deleted Echo's pods are gone. The wait starts at
-// controllers.DeletionPeriod and grows, because the deletion of thousands of Echoes takes many minutes.
-const longestDeletionPeriod = 30 * time.Second
+const (
+	// deletionPeriod is how long the operator waits for deletion events before it first checks whether the objects are gone.
+	deletionPeriod = 2 * time.Second
+	// longestDeletionPeriod is the longest wait before the operator checks again whether a deleted Echo's pods are gone. The wait grows,
+	// because the deletion of thousands of Echoes takes many minutes.
+	longestDeletionPeriod = 30 * time.Second
+)
 
 // orphanedAfter is how long an Echo waits for pods of a Deployment that was deleted with --cascade=orphan. If the pods are not orphaned,
 // the garbage collector starts to delete them within this time.
@@ -36,7 +40,14 @@ func (r *EchoReconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (ti
 	seen := status.Observation{}
 	left, err := r.leftoversOf(ctx, echo)
 	if err == nil {
-		seen = left.observation()
+		seen = status.Observation{Pods: left.pods, Companions: left.companions}
+		for _, object := range left.objects {
+			seen.Record(object)
+		}
+		if len(left.pods)+len(left.companions) == 0 {
+			seen.Held = left.held
+		}
+		seen.NoDeployment = seen.Deployment == nil && !left.orphaned
 		err = r.deleteRemaining(ctx, left)
 	}
 	failure := r.classify(echo, err)
@@ -57,29 +68,16 @@ func (r *EchoReconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (ti
 // nextDeletionCheck returns the delay before the next reconcile, based on how long an Echo's deletion has taken.
 func nextDeletionCheck(elapsed time.Duration) time.Duration {
 	const share = 4 // the delay is a quarter of the elapsed time
-	return min(max(elapsed/share, DeletionPeriod), longestDeletionPeriod)
-}
-
-// observation converts the leftovers to the observation that the status reports.
-func (l leftovers) observation() status.Observation {
-	seen := status.Observation{Pods: l.pods, Companions: l.companions}
-	for _, object := range l.objects {
-		seen.Record(object)
-	}
-	if len(l.pods)+len(l.companions) == 0 {
-		seen.Held = l.held
-	}
-	seen.NoDeployment = seen.Deployment == nil && !l.orphaned
-	return seen
+	return min(max(elapsed/share, deletionPeriod), longestDeletionPeriod)
 }
 
 // release removes only the operator's finalizer from an Echo. keptPods is true if the Echo's pods may still be running.
 func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, keptPods bool) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
-	if err := r.echoWriter().SetFinalizers(ctx, echo, others); err != nil {
+	if err := r.echoWriter().setFinalizers(ctx, echo, others); err != nil {
 		return err
 	}
-	r.expectations.Forget(client.ObjectKeyFromObject(echo))
+	r.expectations.forget(client.ObjectKeyFromObject(echo))
 	log.FromContext(ctx).Info("Released the Echo", "keptPods", keptPods)
 	return nil
 }
@@ -87,13 +85,13 @@ func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, keptPods bo
 // deleteRemaining deletes an Echo's leftovers. The Echo's pods are deleted with their Deployment.
 func (r *EchoReconciler) deleteRemaining(ctx context.Context, left leftovers) error {
 	for _, object := range left.objects {
-		err := DeleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground)
+		err := deleteChild(ctx, r.Client, object, metav1.DeletePropagationForeground)
 		if client.IgnoreNotFound(err) != nil { // if the object was not found, the next reconcile checks again whether it exists
 			return err
 		}
 	}
 	for i := range left.companions {
-		if err := DeleteCompanion(ctx, r.Client, &left.companions[i]); err != nil {
+		if err := deleteCompanion(ctx, r.Client, &left.companions[i]); err != nil {
 			return err
 		}
 	}
@@ -116,28 +114,23 @@ func (l leftovers) any() bool { return len(l.objects)+len(l.pods)+len(l.companio
 // Otherwise, it asks the API server, because the cache may lack objects that were just created or lost their labels. If only pods remain,
 // none of them is being deleted, and the Echo's deletion began more than orphanedAfter ago, the pods are kept.
 func (r *EchoReconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftovers, error) {
-	desired, err := objects.Desired(echo, r.config())
+	desired, err := objects.Desired(echo, r.childConfig())
 	if err != nil {
 		return leftovers{}, err
 	}
-	left, err := r.leftoversIn(ctx, leftoverSource{r.Client, r.readCached, CachedPodsOf}, echo, desired)
+	left, err := r.leftoversIn(ctx, echo, desired, r.readCached, r.Client, cachedPodsOf(echo))
 	if err == nil && len(left.objects) == 0 && len(left.pods) > 0 { // the pods may belong to an orphaned Deployment
-		left, err = r.leftoversIn(ctx, leftoverSource{r.Client, r.read, CachedPodsOf}, echo, desired)
+		left, err = r.leftoversIn(ctx, echo, desired, r.read, r.Client, cachedPodsOf(echo))
 	}
 	if err == nil && !left.any() {
-		left, err = r.leftoversIn(ctx, leftoverSource{r.Live, r.ReadLive, livePodsOf}, echo, desired)
+		left, err = r.leftoversIn(ctx, echo, desired, r.readLive, r.Live, livePodsOf(echo))
 	}
-	if left.onlyKeptPods() && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
+	isDeleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
+	onlyKeptPods := len(left.objects)+len(left.companions) == 0 && len(left.pods) > 0 && !slices.ContainsFunc(left.pods, isDeleted)
+	if onlyKeptPods && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
 		left.pods, left.orphaned = nil, true
 	}
 	return left, err
-}
-
-// source determines where an Echo's objects are read from: the cache or the API server.
-type leftoverSource struct {
-	reader client.Reader
-	child  childReader
-	podsOf func(*v1.Echo) client.ListOption
 }
 
 // livePodsOf returns the list option that selects an Echo's pods and companions in the API server.
@@ -148,10 +141,11 @@ func livePodsOf(echo *v1.Echo) client.ListOption {
 // leftoversIn reads an Echo's remaining objects from the cache or from the API server. If an object with a child's name does not belong to
 // the Echo, the child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the
 // Deployment if another client deleted the Deployment with background propagation.
-func (r *EchoReconciler) leftoversIn(ctx context.Context, from leftoverSource, echo *v1.Echo, desired []objects.Child) (leftovers, error) {
+func (r *EchoReconciler) leftoversIn(ctx context.Context, echo *v1.Echo, desired []objects.Child, read childReader,
+	pods client.Reader, which client.ListOption) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {
-		object, err := from.child(ctx, echo, c)
+		object, err := read(ctx, echo, c)
 		switch {
 		case errors.As(err, new(*objects.NameConflictError)):
 			left.orphaned = left.orphaned || c.RunsPods
@@ -165,7 +159,7 @@ func (r *EchoReconciler) leftoversIn(ctx context.Context, from leftoverSource, e
 		}
 	}
 	var err error
-	if left.pods, left.companions, err = listPods(ctx, from.reader, echo, from.podsOf(echo)); left.orphaned {
+	if left.pods, left.companions, err = listPods(ctx, pods, echo, which); left.orphaned {
 		left.pods = nil
 	}
 	return left, err
@@ -183,10 +177,4 @@ func foreignFinalizer(object client.Object) string {
 		}
 	}
 	return ""
-}
-
-// onlyKeptPods reports whether only pods remain and none of them is being deleted.
-func (l leftovers) onlyKeptPods() bool {
-	deleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
-	return len(l.objects)+len(l.companions) == 0 && len(l.pods) > 0 && !slices.ContainsFunc(l.pods, deleted)
 }

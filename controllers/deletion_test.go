@@ -35,7 +35,7 @@ func TestReconcileDelete_releasesEchoAfterItsObjects(t *testing.T) {
 	echo := deletedEcho(v1.Finalizer)
 	w := New(t, echo, OwnedService(echo))
 	result, err := echoReconciler(w).reconcile(t.Context(), w.Current(t))
-	if err != nil || result.RequeueAfter != DeletionPeriod || !slices.Equal(w.Writes, []string{"delete x", "patch status"}) {
+	if err != nil || result.RequeueAfter != deletionPeriod || !slices.Equal(w.Writes, []string{"delete x", "patch status"}) {
 		t.Errorf("the first reconcile wrote %v, %+v, %v", w.Writes, result, err)
 	}
 	if result, err = echoReconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != 0 || !gone(t, w) {
@@ -92,7 +92,7 @@ func TestReconcileDelete_deletesCompanionMissingFromCache(t *testing.T) {
 	echo, companion := deletedEcho(v1.Finalizer), CompanionPod(t)
 	w := NewLate(t, []client.Object{echo}, []client.Object{echo, companion})
 	result, err := echoReconciler(w).reconcile(t.Context(), w.Current(t))
-	if err != nil || result.RequeueAfter != DeletionPeriod || !slices.Contains(w.Writes, "delete "+companion.Name) || gone(t, w) {
+	if err != nil || result.RequeueAfter != deletionPeriod || !slices.Contains(w.Writes, "delete "+companion.Name) || gone(t, w) {
 		t.Errorf("the reconcile wrote %v, %+v, %v", w.Writes, result, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestReconcileDelete_waitsForPods(t *testing.T) {
 	echo, pod := deletedEcho(v1.Finalizer), EchoPod()
 	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
 		w := NewLate(t, cached, []client.Object{echo, pod})
-		if result, err := echoReconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != DeletionPeriod ||
+		if result, err := echoReconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != deletionPeriod ||
 			gone(t, w) {
 			t.Errorf("%s: the reconcile wrote %v, %+v, %v", name, w.Writes, result, err)
 		}
@@ -188,7 +188,7 @@ func TestReconcileDelete_namesHeldObject(t *testing.T) {
 
 func TestNextDeletionCheck(t *testing.T) {
 	for elapsed, want := range map[time.Duration]time.Duration{
-		-time.Second: DeletionPeriod, 0: DeletionPeriod, 8 * time.Second: DeletionPeriod,
+		-time.Second: deletionPeriod, 0: deletionPeriod, 8 * time.Second: deletionPeriod,
 		time.Minute:     15 * time.Second,
 		2 * time.Minute: longestDeletionPeriod, time.Hour: longestDeletionPeriod,
 	} {

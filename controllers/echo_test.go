@@ -105,7 +105,7 @@ func TestPublish_rejectsOutdatedEcho(t *testing.T) {
 func TestReconcile_retriesMissingEchoQuietly(t *testing.T) {
 	w := New(t)
 	gone := StoredEcho(func(e *v1.Echo) { e.ResourceVersion, e.Spec.Paused = "1", true })
-	if result, err := echoReconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != FirstRetry ||
+	if result, err := echoReconciler(w).reconcile(t.Context(), gone); err != nil || result.RequeueAfter != firstRetry ||
 		w.Events() != nil {
 		t.Errorf("got %+v, %v", result, err)
 	}
@@ -142,7 +142,7 @@ func TestListPods(t *testing.T) {
 	neighbour := pod(func(p *corev1.Pod) { p.Name, p.Labels["app.kubernetes.io/instance"] = "y-1", "y" })
 	copied := pod(func(p *corev1.Pod) { p.Name, p.OwnerReferences[0].Kind = "copied", "Job" })
 	w := New(t, EchoPod(), newer, elsewhere, neighbour, copied, CompanionPod(t))
-	for _, which := range []client.ListOption{CachedPodsOf(StoredEcho()), livePodsOf(StoredEcho())} {
+	for _, which := range []client.ListOption{cachedPodsOf(StoredEcho()), livePodsOf(StoredEcho())} {
 		pods, companions, err := listPods(t.Context(), w.Server, StoredEcho(), which)
 		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 ||
 			companions[0].Name != CompanionPod(t).Name {
@@ -203,7 +203,7 @@ func TestMissingCompanions(t *testing.T) {
 	}
 }
 
-// reconciler returns a reconciler for a fake cluster.
+// echoReconciler returns a reconciler for a fake cluster.
 func echoReconciler(w *World) *EchoReconciler {
 	return &EchoReconciler{Dependencies: w.Dependencies, Labeled: w.Labeled()}
 }
@@ -211,12 +211,12 @@ func echoReconciler(w *World) *EchoReconciler {
 // failing returns a reconciler whose reconciles of the Echo have failed long enough for the status to report the failure.
 func failing(w *World) *EchoReconciler {
 	r := echoReconciler(w)
-	r.failures.Tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(ErrRefused),
+	r.failures.tolerate(client.ObjectKey{Namespace: "ns", Name: "x"}, status.Classify(ErrRefused),
 		w.Dependencies.Now().Add(-Tolerance))
 	return r
 }
 
-// requestForEcho returns the request for the Echo of fakecluster.
+// requestForEcho returns the request for the Echo that StoredEcho returns.
 func requestForEcho() ctrl.Request {
 	return ctrl.Request{Namespace: "ns", Name: "x"}
 }
@@ -366,7 +366,7 @@ func TestRelease_keepsEchoAfterFailedWrite(t *testing.T) {
 	}
 }
 
-func TestIsGone(t *testing.T) {
+func TestIsGatewayKindGone(t *testing.T) {
 	gone := apierrors.NewNotFound(schema.GroupResource{}, "x")
 	wanted := objects.PodMonitor(StoredEcho(func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }))
 	for name, c := range map[string]struct {

@@ -36,7 +36,7 @@ func TestEchoWriter_writesAMapOfPods(t *testing.T) {
 			g.Expect(json.Unmarshal([]byte(c.stored), &echo.Status)).To(Succeed())
 			g.Expect(echo.Status.Pods).To(Equal(c.before))
 			stored, writes := []byte(c.stored), 0
-			writer := EchoWriter{Client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{SubResourcePatch: func(
+			writer := echoWriter{client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{SubResourcePatch: func(
 				_ context.Context, _ client.Client, _ string, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption,
 			) error {
 				body, err := patch.Data(object)
@@ -48,7 +48,7 @@ func TestEchoWriter_writesAMapOfPods(t *testing.T) {
 				return err
 			}})}
 			for range 2 {
-				g.Expect(writer.SetStatus(t.Context(), echo, status)).To(Succeed())
+				g.Expect(writer.setStatus(t.Context(), echo, status)).To(Succeed())
 			}
 			got := struct{ Pods json.RawMessage }{}
 			g.Expect(json.Unmarshal(stored, &got)).To(Succeed())
@@ -61,7 +61,7 @@ func TestEchoWriter_writesAMapOfPods(t *testing.T) {
 func TestEchoWriter_removesClearedStatusFields(t *testing.T) {
 	w := New(t, StoredEcho(func(e *v1.Echo) { e.Status.Message, e.Status.Image = "Old.", "old" }))
 	echo := w.Current(t)
-	NewWithT(t).Expect(echoReconciler(w).echoWriter().SetStatus(t.Context(), echo, &v1.EchoStatus{Image: "new"})).To(Succeed())
+	NewWithT(t).Expect(echoReconciler(w).echoWriter().setStatus(t.Context(), echo, &v1.EchoStatus{Image: "new"})).To(Succeed())
 	stored := w.Current(t)
 	if stored.Status.Message != "" || stored.Status.Image != "new" || echo.ResourceVersion != stored.ResourceVersion {
 		t.Errorf("the status is %+v, the versions are %s and %s", stored.Status, echo.ResourceVersion, stored.ResourceVersion)

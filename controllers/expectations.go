@@ -18,7 +18,7 @@ const cacheLag = 10 * time.Second
 // expectations holds, for each Echo, the writes of its last reconcile. The next reconcile waits until the cache holds them, because it
 // would otherwise repeat them, and cause conflicts.
 type expectations struct {
-	Memory[[]expectation]
+	memory[[]expectation]
 }
 
 // expectation is the version of an object that a reconcile wrote.
@@ -32,15 +32,15 @@ type expectation struct {
 
 // wrote records that an Echo's reconcile wrote an object. before is nil if the object was created.
 func (e *expectations) wrote(echo client.ObjectKey, before, after client.Object, now time.Time) {
-	awaited, _ := e.Get(echo)
-	e.Set(echo, append(awaited, expectation{reflect.TypeOf(after).Elem(), client.ObjectKeyFromObject(after), after.GetResourceVersion(),
+	awaited, _ := e.get(echo)
+	e.set(echo, append(awaited, expectation{reflect.TypeOf(after).Elem(), client.ObjectKeyFromObject(after), after.GetResourceVersion(),
 		before == nil, now}))
 }
 
 // wait returns how long an Echo's reconcile must wait if no event arrives, or zero if the cache holds all writes. The events of the writes
 // start the reconcile earlier.
 func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.Echo, now time.Time) (time.Duration, error) {
-	awaited, _ := e.Get(client.ObjectKeyFromObject(echo))
+	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
 	for _, write := range awaited {
 		left := write.at.Add(cacheLag).Sub(now)
 		if left <= 0 {
@@ -49,7 +49,7 @@ func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.
 		held := client.Object(echo)
 		if write.kind != reflect.TypeFor[metav1.PartialObjectMetadata]() { // Echoes are written as metadata
 			var err error
-			held, err = Find(ctx, cached, write.key, reflect.New(write.kind).Interface().(client.Object))
+			held, err = find(ctx, cached, write.key, reflect.New(write.kind).Interface().(client.Object))
 			if err != nil {
 				return 0, err
 			}
@@ -58,7 +58,7 @@ func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.
 			return left, nil
 		}
 	}
-	e.Forget(client.ObjectKeyFromObject(echo))
+	e.forget(client.ObjectKeyFromObject(echo))
 	return 0, nil
 }
 

@@ -45,7 +45,7 @@ func TestExpectations_waitUntilCacheHoldsWrite(t *testing.T) {
 		got, err := e.wait(t.Context(), New(t, c.cached...).Cache, one, start.Add(c.elapsed))
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(got).To(Equal(c.want), name)
-		_, kept := e.Get(client.ObjectKeyFromObject(one))
+		_, kept := e.get(client.ObjectKeyFromObject(one))
 		g.Expect(kept).To(Equal(c.want > 0), name)
 	}
 }
@@ -72,9 +72,9 @@ func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	r.expectations.wrote(requestForEcho().NamespacedName, nil, versioned("9"), r.Now())
 	r.Client = (&Fallible{Fails: 1}).Over(w.Server, "cache")
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().To(MatchError(ErrRefused))
-	_, kept := r.expectations.Get(requestForEcho().NamespacedName)
+	_, kept := r.expectations.get(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeTrue())
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().NotTo(HaveOccurred())
-	_, kept = r.expectations.Get(requestForEcho().NamespacedName)
+	_, kept = r.expectations.get(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeFalse())
 }

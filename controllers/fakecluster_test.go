@@ -1,5 +1,3 @@
-// Package fakecluster implements a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot
-// cause in a real API server.
 package controllers
 
 import (
@@ -31,7 +29,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// World consists of a fake API server, and a cache that may differ from it.
+// World consists of a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot cause in a real
+// API server.
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  Dependencies
@@ -88,11 +87,11 @@ func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
 		copies = append(copies, o.DeepCopyObject().(client.Object))
 	}
 	builder := fake.NewClientBuilder()
-	for name, index := range PodIndexes() {
+	for name, index := range podIndexes() {
 		builder.WithIndex(&corev1.Pod{}, name, index)
 	}
 	return builder.WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
-		WithIndex(&corev1.Pod{}, ByOwner, OwnerOfCompanion).
+		WithIndex(&corev1.Pod{}, byOwner, ownerOfCompanion).
 		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 		WithInterceptorFuncs(w.interceptor()).Build()
 }

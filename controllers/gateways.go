@@ -1,4 +1,3 @@
-// Package gatewayapi records which Gateway API kinds the cluster serves, and reads an Echo's Gateways.
 package controllers
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// API describes the Gateway API support that the cluster had when the operator started. It never changes.
+// GatewayAPI describes the Gateway API support that the cluster had when the operator started. It never changes.
 type GatewayAPI struct {
 	// Served holds the kinds that the operator can use.
 	Served objects.Served
@@ -26,54 +25,42 @@ type GatewayAPI struct {
 	Unknown bool
 }
 
-// Seen holds the observed state of an Echo's Gateways. It is empty if the Echo has no Gateways.
-type SeenGateways struct {
-	// Gateways holds the Gateways that exist, or nil if they cannot be read.
-	Gateways objects.Gateways
-	// Unknown is true if the cluster did not report which Gateway API kinds it serves.
-	Unknown bool
-	// Refused is the reason why the operator cannot read Gateways. It is empty if the operator can read them or does not need to.
-	Refused string
-	// Unserved lists the kinds that the Echo requires but the operator cannot use.
-	Unserved []status.Unserved
-}
-
-// Observe reads an Echo's Gateways from the cache, and returns them with the Gateway API kinds that the Echo requires but the operator
-// cannot use.
-func (a *GatewayAPI) Observe(ctx context.Context, cached client.Reader, echo *v1.Echo) (SeenGateways, error) {
+// observe reads an Echo's Gateways from the cache. It adds them to an observation, with the Gateway API kinds that the Echo requires but
+// the operator cannot use.
+func (a *GatewayAPI) observe(ctx context.Context, cached client.Reader, echo *v1.Echo, seen *status.Observation) error {
 	if !objects.HasGateway(echo) {
-		return SeenGateways{}, nil
+		return nil
 	}
-	seen := SeenGateways{Unknown: a.Unknown}
+	seen.GatewaysUnknown = a.Unknown
 	for _, kind := range objects.Unserved(echo, a.Served) {
 		seen.Unserved = append(seen.Unserved, status.Unserved{Kind: kind, Refused: a.Refused[kind]})
 	}
 	if !a.Served[objects.GatewayKind] {
-		seen.Refused = a.Refused[objects.GatewayKind]
-		return seen, nil
+		seen.GatewaysRefused = a.Refused[objects.GatewayKind]
+		return nil
 	}
 	seen.Gateways = objects.Gateways{}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		key := objects.GatewayKey(echo, parent)
-		gateway, err := Find(ctx, cached, key, &gatewayv1.Gateway{})
+		gateway, err := find(ctx, cached, key, &gatewayv1.Gateway{})
 		if err != nil {
-			return seen, fmt.Errorf("reading the Gateway %s: %w", key, err)
+			return fmt.Errorf("reading the Gateway %s: %w", key, err)
 		}
 		if gateway != nil {
 			seen.Gateways[key] = gateway
 		}
 	}
-	return seen, nil
+	return nil
 }
 
-// IsGone reports whether a child cannot be written because the cluster no longer serves its kind, or will soon stop serving it.
+// isGatewayKindGone reports whether a child cannot be written because the cluster no longer serves its kind, or will soon stop serving it.
 func isGatewayKindGone(c objects.Child, err error) bool {
 	return c.Optional && c.Desired != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 }
 
-// Changed selects the Gateway updates that may change a URL.
+// gatewayChanged selects the Gateway updates that may change a URL.
 func gatewayChanged() predicate.Predicate {
-	return Updated(func(before, after *gatewayv1.Gateway) bool {
+	return updated(func(before, after *gatewayv1.Gateway) bool {
 		return before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)
 	})
 }

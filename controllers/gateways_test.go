@@ -36,7 +36,7 @@ func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 		w.FailOn("apply HTTPRoute", c.refusal)
 		r := echoReconciler(w)
 		r.Gateways.Served = objects.Served{"HTTPRoute": true}
-		r.failures.Set(client.ObjectKeyFromObject(w.Current(t)), r.Now().Add(-c.lasts))
+		r.failures.set(client.ObjectKeyFromObject(w.Current(t)), r.Now().Add(-c.lasts))
 		seen, err := r.converge(t.Context(), w.Current(t))
 		gone := len(seen.Unserved) == 1 && seen.Unserved[0] == (status.Unserved{Kind: "HTTPRoute"})
 		if gone != c.gone || c.gone != (err == nil) {

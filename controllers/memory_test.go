@@ -20,7 +20,7 @@ import (
 )
 
 func TestMemories_listsEach(t *testing.T) {
-	memory := reflect.TypeFor[interface{ Clear() }]()
+	memory := reflect.TypeFor[interface{ clear() }]()
 	for _, r := range []interface{ Memories() []func() }{
 		&EchoReconciler{}, &CheckReconciler{}, &PodMonitorReconciler{}, &CompanionReconciler{},
 	} {
@@ -47,22 +47,22 @@ func count(of, memory reflect.Type) int {
 
 func TestLastReports(t *testing.T) {
 	g := NewWithT(t)
-	l, pod := &LastReports{}, types.NamespacedName{Name: "p"}
+	l, pod := &lastReports{}, types.NamespacedName{Name: "p"}
 	for i, step := range []struct {
 		said string
 		want bool
 	}{{"", false}, {"a", true}, {"a", false}, {"b", true}, {"", true}, {"", false}, {"b", true}} {
-		g.Expect(l.Replace(pod, step.said)).To(Equal(step.want), "step %d", i)
+		g.Expect(l.replace(pod, step.said)).To(Equal(step.want), "step %d", i)
 	}
-	l.Replace(pod, "")
+	l.replace(pod, "")
 	g.Expect(l.of).To(BeEmpty())
 }
 
 func TestFailures_toleratesOnlyRecentFailures(t *testing.T) {
 	g := NewWithT(t)
-	f, x, began := &Failures{}, types.NamespacedName{Name: "x"}, time.Unix(1000, 0)
+	f, x, began := &failures{}, types.NamespacedName{Name: "x"}, time.Unix(1000, 0)
 	tolerated := func(object types.NamespacedName, err error, after time.Duration) bool {
-		return f.Tolerate(object, status.Classify(err), began.Add(after)).Tolerated
+		return f.tolerate(object, status.Classify(err), began.Add(after)).Tolerated
 	}
 	refused := errors.New("refused")
 	for _, step := range []struct {
@@ -72,19 +72,19 @@ func TestFailures_toleratesOnlyRecentFailures(t *testing.T) {
 		g.Expect(tolerated(x, refused, step.after)).To(Equal(step.want), "after %v", step.after)
 	}
 	g.Expect(tolerated(types.NamespacedName{Name: "y"}, refused, time.Hour)).To(BeTrue(), "the failure of another object counts")
-	f.End(x, status.Classify(refused))
+	f.end(x, status.Classify(refused))
 	g.Expect(tolerated(x, refused, time.Hour)).To(BeFalse(), "a failed reconcile ends the series")
 	g.Expect(tolerated(x, &objects.InvalidSpecError{}, time.Hour)).To(BeFalse(), "a failure that only an edit can fix is tolerated")
-	f.End(x, nil)
+	f.end(x, nil)
 	g.Expect(tolerated(x, refused, 2*time.Hour)).To(BeTrue(), "a reconcile that succeeded does not end the series")
 }
 
 // TestFailures_slowsRetriesOfConflict counts the reconciles during a persistent conflict, which once caused 346 requests in 5 s.
 func TestFailures_slowsRetriesOfConflict(t *testing.T) {
 	stale := apierrors.NewConflict(schema.GroupResource{Resource: "things"}, "x", errors.New("old"))
-	f, reconciles := &Failures{}, 0
+	f, reconciles := &failures{}, 0
 	for after := time.Duration(0); ; reconciles++ {
-		failure := f.Tolerate(types.NamespacedName{}, status.Classify(stale), time.Unix(0, 0).Add(after))
+		failure := f.tolerate(types.NamespacedName{}, status.Classify(stale), time.Unix(0, 0).Add(after))
 		if !failure.Tolerated {
 			break
 		}
@@ -95,7 +95,7 @@ func TestFailures_slowsRetriesOfConflict(t *testing.T) {
 	}
 }
 
-func TestResult(t *testing.T) {
+func TestResultOf(t *testing.T) {
 	things := schema.GroupResource{Resource: "things"}
 	terminating := apierrors.NewForbidden(things, "x", errors.New("the namespace is being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -118,7 +118,7 @@ func TestResult(t *testing.T) {
 			if err != nil {
 				err = fmt.Errorf("applying: %w", err)
 			}
-			got, failed := Result(time.Hour, status.Classify(err))
+			got, failed := resultOf(time.Hour, status.Classify(err))
 			if got.RequeueAfter != c.after || (failed != nil) != c.fails || errors.Is(failed, reconcile.TerminalError(nil)) != c.terminal {
 				t.Errorf("got %+v, %v", got, failed)
 			}

@@ -27,7 +27,7 @@ func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstr
 	return object
 }
 
-func TestReconciler(t *testing.T) {
+func TestPodMonitorReconciler(t *testing.T) {
 	foreign := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
 	unlabeled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func TestReconciler(t *testing.T) {
 	}
 }
 
-func TestCompare_findsExtraMetadataOfOperator(t *testing.T) {
+func TestComparePodMonitor_findsExtraMetadataOfOperator(t *testing.T) {
 	child := objects.PodMonitor(StoredEcho(monitored))
 	const wanted = `{"f:metadata":{"f:labels":{"f:app.kubernetes.io/name":{}}},"f:spec":{"f:jobLabel":{}}}`
 	const label, annotation = `{"f:metadata":{"f:labels":{"f:extra":{}}}}`, `{"f:metadata":{"f:annotations":{"f:extra":{}}}}`
@@ -90,7 +90,7 @@ func TestCompare_findsExtraMetadataOfOperator(t *testing.T) {
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: c.manager, Operation: metav1.ManagedFieldsOperationApply,
 				FieldsV1: metav1.NewFieldsV1(c.owned)}})
 		})
-		difference, err := compare(child, live)
+		difference, err := comparePodMonitor(child, live)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), name)
 		NewWithT(t).Expect(difference.None).To(Equal(c.same), name)
 	}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -27,59 +27,94 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
+// SetupWithManager registers the reconciler with a manager.
+func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	for name, index := range podIndexes() {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, name, index); err != nil {
+			return err
+		}
+	}
+	// controller-runtime logs like this for a controller with a primary kind.
+	log := mgr.GetLogger().WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
+	logOf := func(r *reconcile.Request) logr.Logger {
+		if r == nil {
+			return log
+		}
+		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllerOptions()).WithLogConstructor(logOf)
+	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed},
+		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	for _, kind := range objects.Kinds(r.Gateways.Served) {
+		b.Watches(kind, gathered(echoOfChild), builder.WithPredicates(sinceStart()))
+	}
+	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
+	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
+		builder.WithPredicates(sinceStart(), nodeChanged()))
+	companionRequested := updated(func(before, after *corev1.Pod) bool {
+		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
+	})
+	b.WatchesRawSource(source.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), sinceStart(), companionRequested))
+	if r.Gateways.Served[objects.GatewayKind] {
+		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
+			builder.WithPredicates(sinceStart(), gatewayChanged()))
+	}
+	return b.Complete(r.Traces.Reconciler("echo", r))
+}
+
 const (
-	// ByNode is the index of pods by node.
-	ByNode = "spec.nodeName"
+	// byNode is the index of pods by node.
+	byNode = "spec.nodeName"
 	// byEcho is the index of pods and companions by Echo.
 	byEcho = "metadata.labels.echo"
-	// ByOwner is the index of companions by the pod that owns them.
-	ByOwner = "metadata.ownerReferences.name"
+	// byOwner is the index of companions by the pod that owns them.
+	byOwner = "metadata.ownerReferences.name"
 )
 
-// CachedPodsOf uses an index to select an Echo's cached pods and companions, because selecting them by labels would read all pods in the
+// cachedPodsOf uses an index to select an Echo's cached pods and companions, because selecting them by labels would read all pods in the
 // namespace.
-func CachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
+func cachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
-// PodIndexes returns the indexes of the pod cache.
-func PodIndexes() map[string]client.IndexerFunc {
+// podIndexes returns the indexes of the pod cache.
+func podIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
-		ByNode: NodeOfPod,
+		byNode: nodeOfPod,
 		byEcho: func(pod client.Object) []string { return []string{objects.EchoOf(pod)} },
 	}
 }
 
-// NodeOfPod returns the name of a pod's node, or nil if the pod has no node.
-func NodeOfPod(pod client.Object) []string {
+// nodeOfPod returns the name of a pod's node, or nil if the pod has no node.
+func nodeOfPod(pod client.Object) []string {
 	if p, ok := pod.(*corev1.Pod); ok && p.Spec.NodeName != "" {
 		return []string{p.Spec.NodeName}
 	}
 	return nil
 }
 
-// OwnerOfCompanion returns the name of the pod that a companion belongs to, or nil for other pods.
-func OwnerOfCompanion(pod client.Object) []string {
+// ownerOfCompanion returns the name of the pod that a companion belongs to, or nil for other pods.
+func ownerOfCompanion(pod client.Object) []string {
 	if owner := objects.CompanionOwner(pod); owner != "" {
 		return []string{owner}
 	}
 	return nil
 }
 
-// EchoChanged drops the updates that change neither the generation nor the finalizers of an Echo.
-func EchoChanged() predicate.Predicate {
+// echoChanged drops the updates that change neither the generation nor the finalizers of an Echo.
+func echoChanged() predicate.Predicate {
 	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
 }
 
-// SinceStart drops the events for objects that already existed when the process became the leader, because each existing Echo is reconciled
+// sinceStart drops the events for objects that already existed when the process became the leader, because each existing Echo is reconciled
 // anyway.
-func SinceStart() predicate.Predicate {
+func sinceStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
-// Updated selects the updates for which a function returns true, and all events that are not updates.
-func Updated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
+// updated selects the updates for which a function returns true, and all events that are not updates.
+func updated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(T)
 		after, ok2 := e.ObjectNew.(T)
@@ -87,47 +122,12 @@ func Updated[T client.Object](differs func(before, after T) bool) predicate.Pred
 	}}
 }
 
-// RequestsFor returns a request for the named object, or no request if the name is empty.
-func RequestsFor(namespace, name string) []reconcile.Request {
+// requestsFor returns a request for the named object, or no request if the name is empty.
+func requestsFor(namespace, name string) []reconcile.Request {
 	if name == "" {
 		return nil
 	}
 	return []reconcile.Request{{Namespace: namespace, Name: name}}
-}
-
-// SetupWithManager registers the reconciler with a manager.
-func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	for name, index := range PodIndexes() {
-		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, name, index); err != nil {
-			return err
-		}
-	}
-	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(Options()).WithLogConstructor(echoLog(mgr.GetLogger()))
-	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
-	for _, kind := range objects.KindsServed(r.Gateways.Served) {
-		b.Watches(kind, gathered(echoOfChild), builder.WithPredicates(SinceStart()))
-	}
-	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(SinceStart(), podChanged()))
-	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
-		builder.WithPredicates(SinceStart(), nodeChanged()))
-	b.WatchesRawSource(ctrlsource.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), SinceStart(), companionRequestChanged()))
-	if r.Gateways.Served[objects.GatewayKind] {
-		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
-			builder.WithPredicates(SinceStart(), gatewayChanged()))
-	}
-	return b.Complete(r.Traces.Reconciler("echo", r))
-}
-
-// echoLog returns a function that derives a reconcile's logger from the manager's logger, as controller-runtime does for a controller with
-// a primary kind.
-func echoLog(log logr.Logger) func(*reconcile.Request) logr.Logger {
-	log = log.WithValues("controller", "echo", "controllerGroup", v1.GroupVersion.Group, "controllerKind", "Echo")
-	return func(r *reconcile.Request) logr.Logger {
-		if r == nil {
-			return log
-		}
-		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
-	}
 }
 
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -179,8 +179,8 @@ func gathered(echoesOf handler.MapFunc) handler.EventHandler {
 	}
 }
 
-// affectsOnlyCounts reports whether an event affects only the counts in a status: an event about a pod that has no new cause, or a step of a
-// rollout. An Echo becomes ready only when its Deployment changes. before or after is nil if the object is new or gone.
+// affectsOnlyCounts reports whether an event affects only the counts in a status: an event about a pod that has no new cause, or a step of
+// a rollout. An Echo becomes ready only when its Deployment changes. before or after is nil if the object is new or gone.
 func affectsOnlyCounts(before, after client.Object) bool {
 	if d, exists := after.(*appsv1.Deployment); exists {
 		old, existed := before.(*appsv1.Deployment)
@@ -195,29 +195,22 @@ func affectsOnlyCounts(before, after client.Object) bool {
 }
 
 // podChanged selects the pod updates that change an Echo's status.
-func podChanged() predicate.Predicate { return Updated(status.PodDiffers) }
-
-// ownerChanged selects the pod updates after which a pod may get a companion.
-func companionRequestChanged() predicate.Predicate {
-	return Updated(func(before, after *corev1.Pod) bool {
-		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
-	})
-}
+func podChanged() predicate.Predicate { return updated(status.PodDiffers) }
 
 // nodeChanged selects the updates that change a node's problems.
 func nodeChanged() predicate.Predicate {
-	return Updated(func(before, after *corev1.Node) bool {
+	return updated(func(before, after *corev1.Node) bool {
 		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))
 	})
 }
 
-// requestForOwner returns the Echo that a child's owner reference names.
+// echoOfChild returns the Echo that a child's owner reference names.
 func echoOfChild(_ context.Context, child client.Object) []reconcile.Request {
 	owner := metav1.GetControllerOfNoCopy(child)
 	if owner == nil || owner.Kind != "Echo" || !strings.HasPrefix(owner.APIVersion, v1.GroupVersion.Group+"/") {
 		return nil
 	}
-	return RequestsFor(child.GetNamespace(), owner.Name)
+	return requestsFor(child.GetNamespace(), owner.Name)
 }
 
 // echoOfPod returns the Echo that a pod belongs to according to the pod's labels. The cache holds only pods with the operator's labels.
@@ -225,18 +218,18 @@ func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	if objects.CheckOf(pod) != "" { // not a pod of the Deployment
 		return nil
 	}
-	return RequestsFor(pod.GetNamespace(), objects.EchoOf(pod))
+	return requestsFor(pod.GetNamespace(), objects.EchoOf(pod))
 }
 
 // echoOfOwner returns the Echo whose companion a pod requests.
 func echoOfOwner(_ context.Context, pod client.Object) []reconcile.Request {
-	return RequestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
+	return requestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
 }
 
 // echoesOnNode returns the Echoes that have pods on a node.
 func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) []reconcile.Request {
 	list := &corev1.PodList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{ByNode: node.GetName()}); err != nil { // the process is stopping
+	if err := r.Client.List(ctx, list, client.MatchingFields{byNode: node.GetName()}); err != nil { // the process is stopping
 		return nil
 	}
 	var requests []reconcile.Request
@@ -250,14 +243,15 @@ func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) [
 
 // echoesBehind returns the Echoes that reference a Gateway.
 func (r *EchoReconciler) echoesBehind(ctx context.Context, gateway client.Object) []reconcile.Request {
-	return r.requestsForAll(ctx, func(echo *v1.Echo) bool { return objects.AttachesTo(echo, gateway) })
-}
-
-// requestsForAll returns requests for the Echoes that meet a condition.
-func (r *EchoReconciler) requestsForAll(ctx context.Context, which func(*v1.Echo) bool) []reconcile.Request {
+	list := &v1.EchoList{}
+	if err := r.Client.List(ctx, list); err != nil { // the process is stopping
+		return nil
+	}
 	var requests []reconcile.Request
-	for _, echo := range r.Echoes(ctx, which) {
-		requests = append(requests, RequestsFor(echo.Namespace, echo.Name)...)
+	for i := range list.Items {
+		if echo := &list.Items[i]; objects.AttachesTo(echo, gateway) {
+			requests = append(requests, requestsFor(echo.Namespace, echo.Name)...)
+		}
 	}
 	return requests
 }

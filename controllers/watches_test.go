@@ -18,7 +18,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-func TestOwnerChanged(t *testing.T) {
+func TestCachedFieldChanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)
 		want   bool
@@ -66,7 +66,7 @@ func TestSchedulabilityChanged(t *testing.T) {
 	}.Check(t, schedulabilityChanged())
 }
 
-func TestRequestForOwner(t *testing.T) {
+func TestPodOfCompanion(t *testing.T) {
 	g := NewWithT(t)
 	want := []reconcile.Request{{Namespace: "ns", Name: "web-0"}}
 	g.Expect(podOfCompanion(context.Background(), CompanionPod(t))).To(BeComparableTo(want))
@@ -190,10 +190,10 @@ func TestGathered_delaysOnlyCounts(t *testing.T) {
 }
 
 func TestNodeOfPod(t *testing.T) {
-	if got := NodeOfPod(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}}); len(got) != 1 || got[0] != "n" {
+	if got := nodeOfPod(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}}); len(got) != 1 || got[0] != "n" {
 		t.Errorf("got %v", got)
 	}
-	NewWithT(t).Expect(NodeOfPod(&corev1.Pod{})).To(BeNil())
+	NewWithT(t).Expect(nodeOfPod(&corev1.Pod{})).To(BeNil())
 }
 
 func TestEchoChanged(t *testing.T) {
@@ -203,11 +203,11 @@ func TestEchoChanged(t *testing.T) {
 		"its spec":   {StoredEcho(), StoredEcho(func(e *v1.Echo) { e.Generation++ }), true},
 		"finalizers": {StoredEcho(), StoredEcho(func(e *v1.Echo) { e.Finalizers = []string{"example.org/theirs"} }),
 			true},
-	}.Check(t, EchoChanged())
+	}.Check(t, echoChanged())
 }
 
 func TestSinceStart_ignoresExistingObjects(t *testing.T) {
-	selected := SinceStart()
+	selected := sinceStart()
 	NewWithT(t).Expect(selected.Create(event.CreateEvent{Object: &corev1.Pod{}, IsInInitialList: true})).To(BeFalse(), "it is selected")
 	if !selected.Create(event.CreateEvent{Object: &corev1.Pod{}}) || !selected.Update(event.UpdateEvent{}) ||
 		!selected.Delete(event.DeleteEvent{}) {

@@ -39,11 +39,23 @@ func Compare(c objects.Child, live client.Object) (Difference, error) {
 	if err != nil {
 		return Difference{}, err
 	}
-	content, err := contentOf(live)
+	shallow := reflect.New(reflect.TypeOf(live).Elem())
+	shallow.Elem().Set(reflect.ValueOf(live).Elem())
+	unmanaged := shallow.Interface().(client.Object)
+	unmanaged.SetManagedFields(nil) // their conversion would take most of the time
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(unmanaged)
 	if err != nil {
 		return Difference{}, fmt.Errorf("reading %s: %w", c.Kind, err)
 	}
-	desired := withoutIdentity(c.Desired.Object)
+	// No client owns the fields that identify the object (see apimachinery/pkg/util/managedfields).
+	desired := maps.Clone(c.Desired.Object)
+	delete(desired, "apiVersion")
+	delete(desired, "kind")
+	metadata, _ := desired["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	delete(metadata, "name")
+	delete(metadata, "namespace")
+	desired["metadata"] = metadata
 	path, same := compare(nil, owned, desired, content)
 	if same {
 		return Difference{None: true, Renamed: fieldpath.NewSet()}, nil
@@ -52,29 +64,6 @@ func Compare(c objects.Child, live client.Object) (Difference, error) {
 	search.in(nil, desired, content)
 	return Difference{Field: strings.TrimPrefix(path.String(), "."), Renamed: search.found,
 		Replace: c.Recreate != nil && c.Recreate(c.Desired.Object, content, owned)}, nil
-}
-
-// contentOf converts an object from its Go type to JSON content, without the managed fields, whose conversion would take most of the time.
-func contentOf(live client.Object) (map[string]any, error) {
-	shallow := reflect.New(reflect.TypeOf(live).Elem())
-	shallow.Elem().Set(reflect.ValueOf(live).Elem())
-	object := shallow.Interface().(client.Object)
-	object.SetManagedFields(nil)
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-}
-
-// withoutIdentity returns the desired fields without those that identify the object, which no client owns (see
-// apimachinery/pkg/util/managedfields).
-func withoutIdentity(desired map[string]any) map[string]any {
-	desired = maps.Clone(desired)
-	delete(desired, "apiVersion")
-	delete(desired, "kind")
-	metadata, _ := desired["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	delete(metadata, "name")
-	delete(metadata, "namespace")
-	desired["metadata"] = metadata
-	return desired
 }
 
 // compare reports whether the owned fields at a path are exactly the desired fields, and whether each of them has the desired value in the
@@ -189,27 +178,23 @@ func (r renamedItems) in(path fieldpath.Path, desired, live any) {
 			r.in(append(path.Copy(), fieldpath.PathElement{FieldName: &name}), want, fields[name])
 		}
 	case []any:
-		r.inList(path, desired, live)
-	}
-}
-
-func (r renamedItems) inList(path fieldpath.Path, desired []any, live any) {
-	items, _ := live.([]any)
-	for _, want := range desired {
-		keys := keysOf(path, want)
-		if keys == nil {
-			return // a list that is set as a whole
-		}
-		element := elementOf(keys, want)
-		current, _ := at(live, element)
-		for _, item := range items {
-			other := elementOf(keys, item)
-			path := append(path.Copy(), other)
-			if _, isDesired := at(desired, other); isDesired == 0 && !r.owned.Has(path) && isRenamed(path, keys, want, item, current) {
-				r.found.Insert(path)
+		items, _ := live.([]any)
+		for _, want := range desired {
+			keys := keysOf(path, want)
+			if keys == nil {
+				return // a list that is set as a whole
 			}
+			element := elementOf(keys, want)
+			current, _ := at(live, element)
+			for _, item := range items {
+				other := elementOf(keys, item)
+				path := append(path.Copy(), other)
+				if _, isDesired := at(desired, other); isDesired == 0 && !r.owned.Has(path) && isRenamed(path, keys, want, item, current) {
+					r.found.Insert(path)
+				}
+			}
+			r.in(append(path.Copy(), element), want, current)
 		}
-		r.in(append(path.Copy(), element), want, current)
 	}
 }
 

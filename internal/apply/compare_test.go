@@ -208,8 +208,8 @@ func TestDeployment_roundsUpQuantities(t *testing.T) {
 	NewWithT(t).Expect(live.Spec.Template.Spec.Containers[0].Resources.Limits.Cpu().String()).To(Equal("1m"))
 }
 
-// TestRecreateIngress covers the default class, which the API server sets only when it creates an Ingress.
-func TestRecreateIngress(t *testing.T) {
+// TestCompare_replacesIngressOfAnotherClass covers the default class, which the API server sets only when it creates an Ingress.
+func TestCompare_replacesIngressOfAnotherClass(t *testing.T) {
 	class := func(name string) objects.Child {
 		return childOf(t, "Ingress", func(e *v1.Echo) { e.Spec.Ingress.ClassName = name })
 	}

@@ -3,7 +3,6 @@ package apply
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,31 +10,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
-
-// IsOwn reports whether an entry in the managed fields of an object lists the fields that the operator applied.
-func IsOwn(entry metav1.ManagedFieldsEntry) bool {
-	return entry.Manager == objects.FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
-}
-
-// AppliedAt returns the time at which the operator last changed an object, or, if that time is not known, the object's creation time.
-func AppliedAt(object client.Object) time.Time {
-	for _, entry := range object.GetManagedFields() {
-		if IsOwn(entry) && entry.Time != nil {
-			return entry.Time.Time
-		}
-	}
-	return object.GetCreationTimestamp().Time
-}
-
-// ownedFields returns the fields that the operator applied to an object and that no other client has changed since.
-func ownedFields(live client.Object) (*fieldpath.Set, error) {
-	for _, entry := range live.GetManagedFields() {
-		if IsOwn(entry) {
-			return fieldsOf(entry)
-		}
-	}
-	return fieldpath.NewSet(), nil
-}
 
 // OwnsExtraMetadata reports whether the operator owns a label or an annotation of a live object that is not desired. An apply removes it.
 func OwnsExtraMetadata(live, desired client.Object) (bool, error) {
@@ -56,45 +30,36 @@ func OwnsExtraMetadata(live, desired client.Object) (bool, error) {
 	return false, nil
 }
 
-// fieldsOf returns the fields that a managed fields entry lists.
-func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
-	fields := fieldpath.NewSet()
-	if entry.FieldsV1 == nil {
-		return fields, nil
-	}
-	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
-		return nil, fmt.Errorf("reading the fields of manager %q: %w", entry.Manager, err)
-	}
-	return fields, nil
-}
-
 // GiveToOperator changes the managed fields of a live object so that the operator is the only owner of the given list items. The operator's
 // next apply then removes the given items that it does not set. The object must have been read from the API server, because cached objects
 // lack the fields of other clients.
 func GiveToOperator(live client.Object, items *fieldpath.Set, apiVersion string) error {
 	entries := live.GetManagedFields()
-	if !slices.ContainsFunc(entries, IsOwn) {
+	if !slices.ContainsFunc(entries, objects.IsOwnEntry) {
 		entries = append(entries, metav1.ManagedFieldsEntry{
 			Manager: objects.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, APIVersion: apiVersion, FieldsType: "FieldsV1"})
 	}
-	given := items
-	for _, entry := range entries {
-		fields, err := fieldsOf(entry)
-		if err != nil {
+	owned := make([]*fieldpath.Set, len(entries))
+	inside := fieldpath.NewSet() // the fields of all clients in the given items
+	for i, entry := range entries {
+		var err error
+		if owned[i], err = fieldsOf(entry); err != nil {
 			return err
 		}
-		given = given.Union(within(fields, items))
+		owned[i].Iterate(func(field fieldpath.Path) {
+			for end := range field {
+				if items.Has(field[:end+1]) {
+					inside.Insert(field.Copy())
+				}
+			}
+		})
 	}
+	given := items.Union(inside)
 	var changed []metav1.ManagedFieldsEntry
-	for _, entry := range entries {
-		fields, err := fieldsOf(entry)
-		if err != nil {
-			return err
-		}
-		if IsOwn(entry) {
-			fields = fields.Union(given)
-		} else {
-			fields = fields.Difference(given)
+	for i, entry := range entries {
+		fields := owned[i].Difference(given)
+		if objects.IsOwnEntry(entry) {
+			fields = owned[i].Union(given)
 		}
 		text, err := fields.ToJSON()
 		if err != nil {
@@ -109,15 +74,24 @@ func GiveToOperator(live client.Object, items *fieldpath.Set, apiVersion string)
 	return nil
 }
 
-// within returns the fields of a set that are in the given list items.
-func within(fields, items *fieldpath.Set) *fieldpath.Set {
-	inside := fieldpath.NewSet()
-	fields.Iterate(func(field fieldpath.Path) {
-		for i := range field {
-			if items.Has(field[:i+1]) {
-				inside.Insert(field.Copy())
-			}
+// ownedFields returns the fields that the operator applied to an object and that no other client has changed since.
+func ownedFields(live client.Object) (*fieldpath.Set, error) {
+	for _, entry := range live.GetManagedFields() {
+		if objects.IsOwnEntry(entry) {
+			return fieldsOf(entry)
 		}
-	})
-	return inside
+	}
+	return fieldpath.NewSet(), nil
+}
+
+// fieldsOf returns the fields that a managed fields entry lists.
+func fieldsOf(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	fields := fieldpath.NewSet()
+	if entry.FieldsV1 == nil {
+		return fields, nil
+	}
+	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+		return nil, fmt.Errorf("reading the fields of manager %q: %w", entry.Manager, err)
+	}
+	return fields, nil
 }

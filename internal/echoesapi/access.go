@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 const (
@@ -55,9 +57,7 @@ func AccessFilter(wrap transport.WrapperFunc) func(*rest.Config, *http.Client) (
 			known:     utilcache.NewLRUExpireCache(knownTokens),
 			failures:  rate.Sometimes{Interval: logPeriod},
 		}
-		return func(log logr.Logger, next http.Handler) (http.Handler, error) {
-			return &authorizedHandler{reviews, log, next}, nil
-		}, nil
+		return reviews.filter, nil
 	}
 }
 
@@ -70,62 +70,67 @@ type reviews struct {
 	failures  rate.Sometimes            // limits log lines, which any client can cause
 }
 
-func (r *reviews) review(ctx context.Context, token string,
+// filter returns a handler that passes authorized requests to the next handler.
+func (v *reviews) filter(log logr.Logger, next http.Handler) (http.Handler, error) {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		// A token contains no space, because the API server could find no token in such a header and treat the request as anonymous.
+		words := strings.Fields(r.Header.Get("Authorization"))
+		if len(words) != 2 || !strings.EqualFold(words[0], "Bearer") {
+			reject(out, apierrors.NewUnauthorized("no token"))
+			return
+		}
+		question := questionOf(r)
+		status, err := v.review(r.Context(), words[1], question)
+		switch {
+		case err != nil:
+			v.failures.Do(func() { log.Info("Access was not reviewed.", "reason", err.Error()) })
+			reject(out, err)
+		case !status.Allowed || status.Denied:
+			log.V(1).Info("Access denied.", "reason", status.Reason)
+			writeError(out, http.StatusForbidden, forbidden(question))
+		default:
+			next.ServeHTTP(out, r)
+		}
+	}), nil
+}
+
+// questionOf returns the permission that a request requires. Requests for Echoes require the same permission to list or get Echoes as in
+// the API server, and all other requests require permission to access their path.
+func questionOf(r *http.Request) authorizationv1.SelfSubjectAccessReviewSpec {
+	path, isEchoes := strings.CutPrefix(r.URL.Path, echoesPath)
+	if !isEchoes || path != "" && path[0] != '/' {
+		return authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: &authorizationv1.NonResourceAttributes{
+			Verb: strings.ToLower(r.Method), Path: r.URL.Path}}
+	}
+	echoes := &authorizationv1.ResourceAttributes{Verb: "list", Group: v1.GroupVersion.Group, Version: v1.GroupVersion.Version,
+		Resource: "echoes", Namespace: r.URL.Query().Get("namespace")}
+	if path != "" {
+		echoes.Namespace, echoes.Name, _ = strings.Cut(path[1:], "/")
+	}
+	if echoes.Name != "" {
+		echoes.Verb = "get"
+	}
+	return authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: echoes}
+}
+
+func (v *reviews) review(ctx context.Context, token string,
 	question authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: question}
 	digest := sha256.Sum256([]byte(token))
-	if _, known := r.known.Get(digest); !known && !r.newTokens.Allow() {
+	if _, known := v.known.Get(digest); !known && !v.newTokens.Allow() {
 		return review.Status, errTooManyTokens
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	err := r.client.Post().Resource("selfsubjectaccessreviews").SetHeader("Authorization", "Bearer "+token).MaxRetries(0).Body(review).
+	err := v.client.Post().Resource("selfsubjectaccessreviews").SetHeader("Authorization", "Bearer "+token).MaxRetries(0).Body(review).
 		Do(ctx).Into(review)
 	switch {
 	case err == nil:
-		r.known.Add(digest, nil, knownTTL)
+		v.known.Add(digest, nil, knownTTL)
 	case apierrors.IsUnauthorized(err):
-		r.known.Remove(digest)
+		v.known.Remove(digest)
 	}
 	return review.Status, err
-}
-
-// authorizedHandler passes authorized requests to the next handler.
-type authorizedHandler struct {
-	*reviews
-
-	log  logr.Logger
-	next http.Handler
-}
-
-// ServeHTTP implements http.Handler.
-func (h *authorizedHandler) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	token, question := tokenOf(r), questionOf(r)
-	if token == "" {
-		reject(out, apierrors.NewUnauthorized("no token"))
-		return
-	}
-	status, err := h.review(r.Context(), token, question)
-	switch {
-	case err != nil:
-		h.failures.Do(func() { h.log.Info("Access was not reviewed.", "reason", err.Error()) })
-		reject(out, err)
-	case !status.Allowed || status.Denied:
-		h.log.V(1).Info("Access denied.", "reason", status.Reason)
-		writeError(out, http.StatusForbidden, forbidden(question))
-	default:
-		h.next.ServeHTTP(out, r)
-	}
-}
-
-// tokenOf returns a request's bearer token, or "" if there is none. A token contains no space, because the API server could find no token
-// in such a header and treat the request as anonymous.
-func tokenOf(r *http.Request) string {
-	words := strings.Fields(r.Header.Get("Authorization"))
-	if len(words) != 2 || !strings.EqualFold(words[0], "Bearer") {
-		return ""
-	}
-	return words[1]
 }
 
 // reject responds to a request that the API server has not reviewed.

@@ -141,15 +141,27 @@ type podView struct {
 	Companion bool   `json:"companion,omitempty"`
 }
 
+// viewOf returns the view of an Echo with its pods. Both the nodes and the pods on each node are sorted by name.
 func viewOf(echo *v1.Echo, pods []status.PodSummary) echoView {
-	return echoView{
-		Namespace: echo.Namespace, Name: echo.Name, Spec: specViewOf(&echo.Spec), Status: echo.Status, Nodes: byNode(pods)}
+	view := echoView{
+		Namespace: echo.Namespace, Name: echo.Name, Spec: specViewOf(&echo.Spec), Status: echo.Status, Nodes: []nodeView{}}
+	slices.SortFunc(pods, func(a, b status.PodSummary) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
+	})
+	for _, pod := range pods {
+		if len(view.Nodes) == 0 || view.Nodes[len(view.Nodes)-1].Name != pod.Node {
+			view.Nodes = append(view.Nodes, nodeView{Name: pod.Node})
+		}
+		last := &view.Nodes[len(view.Nodes)-1]
+		last.Pods = append(last.Pods, podView{pod.Name, pod.State, pod.Companion})
+	}
+	return view
 }
 
 func specViewOf(spec *v1.EchoSpec) specView {
 	view := specView{
 		Replicas: spec.DesiredReplicas(), Image: spec.Image, Port: spec.Port, Paused: spec.Paused,
-		Service: string(spec.Service.Type), Response: responseViewOf(spec.Response),
+		Service: string(spec.Service.Type),
 	}
 	for _, e := range spec.Env {
 		view.Env = append(view.Env, e.Name)
@@ -157,32 +169,11 @@ func specViewOf(spec *v1.EchoSpec) specView {
 	if spec.Ingress != nil && spec.Ingress.Enabled {
 		view.Ingress = spec.Ingress.Host
 	}
-	return view
-}
-
-func responseViewOf(response *v1.EchoResponse) *responseView {
-	if response == nil {
-		return nil
-	}
-	view := &responseView{StatusCode: response.StatusCode, DelayMilliseconds: response.DelayMilliseconds, BodyLength: len(response.Body)}
-	for _, h := range response.Headers {
-		view.Headers = append(view.Headers, h.Name)
-	}
-	return view
-}
-
-// byNode groups pods by node. Both the nodes and the pods on each node are sorted by name.
-func byNode(pods []status.PodSummary) []nodeView {
-	slices.SortFunc(pods, func(a, b status.PodSummary) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
-	})
-	nodes := []nodeView{}
-	for _, pod := range pods {
-		if len(nodes) == 0 || nodes[len(nodes)-1].Name != pod.Node {
-			nodes = append(nodes, nodeView{Name: pod.Node})
+	if r := spec.Response; r != nil {
+		view.Response = &responseView{StatusCode: r.StatusCode, DelayMilliseconds: r.DelayMilliseconds, BodyLength: len(r.Body)}
+		for _, h := range r.Headers {
+			view.Response.Headers = append(view.Response.Headers, h.Name)
 		}
-		last := &nodes[len(nodes)-1]
-		last.Pods = append(last.Pods, podView{pod.Name, pod.State, pod.Companion})
 	}
-	return nodes
+	return view
 }

@@ -1,4 +1,4 @@
-// Package statusapi serves the status API to clients that the API server authorizes.
+// Package echoesapi serves the status API to clients that the API server authorizes.
 //
 // It uses the HTTPS metrics endpoint, responds from memory, and refers clients to the leader, because only the leader knows the Echoes.
 package echoesapi
@@ -11,12 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 const echoesPath = "/echoes"
@@ -49,25 +46,6 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET "+echoesPath, s.onLeader(s.listEchoes))
 	mux.HandleFunc("GET "+echoesPath+"/{namespace}/{name}", s.onLeader(s.getEcho))
 	return mux
-}
-
-// questionOf returns the permission that a request requires. Requests for Echoes require the same permission to list or get Echoes as in
-// the API server, and all other requests require permission to access their path.
-func questionOf(r *http.Request) authorizationv1.SelfSubjectAccessReviewSpec {
-	path, isEchoes := strings.CutPrefix(r.URL.Path, echoesPath)
-	if !isEchoes || path != "" && path[0] != '/' {
-		return authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: &authorizationv1.NonResourceAttributes{
-			Verb: strings.ToLower(r.Method), Path: r.URL.Path}}
-	}
-	echoes := &authorizationv1.ResourceAttributes{Verb: "list", Group: v1.GroupVersion.Group, Version: v1.GroupVersion.Version,
-		Resource: "echoes", Namespace: r.URL.Query().Get("namespace")}
-	if path != "" {
-		echoes.Namespace, echoes.Name, _ = strings.Cut(path[1:], "/")
-	}
-	if echoes.Name != "" {
-		echoes.Verb = "get"
-	}
-	return authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: echoes}
 }
 
 // onLeader calls the handler only on the leader. Other replicas respond with the name of the leader's pod.

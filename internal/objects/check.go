@@ -2,8 +2,6 @@ package objects
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,58 +41,6 @@ const (
 	checkStartSeconds = 60
 )
 
-// NewCronJob returns an empty CronJob.
-func NewCronJob() client.Object { return empty[batchv1.CronJob]() }
-
-// cronJobName returns the name of a check's CronJob. If the name is too long, its end is replaced with a digest.
-func cronJobName(echo *v1.Echo, check string) string {
-	name := echo.Name + "-" + check
-	if len(name) <= maxCronJobName {
-		return name
-	}
-	digest := sha256.Sum256([]byte(name))
-	suffix := "-" + hex.EncodeToString(digest[:4])
-	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
-}
-
-// CronJob returns a check's CronJob as a child without a desired state.
-func CronJob(echo *v1.Echo, check string) Child {
-	return Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
-		NewObject: NewCronJob}
-}
-
-// checkLabels returns the labels for a check's objects. The selectors of the Echo's Service and Deployment do not match these labels.
-func checkLabels(echo *v1.Echo, check string) map[string]string {
-	return map[string]string{
-		LabelName:      checkNameValue,
-		LabelInstance:  echo.Name,
-		LabelComponent: checkComponentValue,
-		LabelManagedBy: FieldOwner,
-		v1.CheckLabel:  check,
-	}
-}
-
-// CheckOf returns the name of the check that a pod or CronJob belongs to, or an empty string.
-func CheckOf(object client.Object) string {
-	if object.GetLabels()[LabelName] != checkNameValue {
-		return ""
-	}
-	return object.GetLabels()[v1.CheckLabel]
-}
-
-// CheckURL returns the URL to which a check sends requests, or an empty string if the URL is not known yet.
-func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
-	if check.URL != "" {
-		return check.URL
-	}
-	return echo.Status.ExternalURL
-}
-
-// CheckDeadline returns the maximum duration of a check's run.
-func CheckDeadline(check *v1.EchoCheck) time.Duration {
-	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
-}
-
 // Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known.
 func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
 	child := CronJob(echo, check.Name)
@@ -102,19 +48,25 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
 	if url == "" {
 		return child, nil
 	}
-	labels := checkLabels(echo, check.Name)
+	labels := map[string]string{ // the selectors of the Echo's Service and Deployment do not match these labels
+		LabelName:      checkNameValue,
+		LabelInstance:  echo.Name,
+		LabelComponent: checkComponentValue,
+		LabelManagedBy: FieldOwner,
+		v1.CheckLabel:  check.Name,
+	}
 	pod := checkPod(echo, check, url, images)
-	applied, err := digestOfSpec(pod)
+	text, err := json.Marshal(pod)
 	if err != nil {
-		return child, err
+		return child, fmt.Errorf("writing %T: %w", pod, err)
 	}
 	job := batchv1ac.JobSpec().
 		WithBackoffLimit(0).
 		WithTemplate(corev1ac.PodTemplateSpec().
-			WithLabels(CommonLabels(echo)).
+			WithLabels(commonLabels(echo)).
 			WithLabels(labels).
-			WithAnnotations(CommonAnnotations(echo)).
-			WithAnnotations(map[string]string{v1.AppliedHashAnnotation: applied}).
+			WithAnnotations(commonAnnotations(echo)).
+			WithAnnotations(map[string]string{v1.AppliedHashAnnotation: shortDigest(text)}).
 			WithSpec(pod))
 	configuration := batchv1ac.CronJob(child.Key.Name, child.Key.Namespace).WithSpec(batchv1ac.CronJobSpec().
 		WithSchedule(check.Schedule).
@@ -124,22 +76,66 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
 		WithSuccessfulJobsHistoryLimit(1).
 		WithFailedJobsHistoryLimit(1).
 		WithJobTemplate(batchv1ac.JobTemplateSpec().
-			WithLabels(CommonLabels(echo)).
+			WithLabels(commonLabels(echo)).
 			WithLabels(labels).
-			WithAnnotations(CommonAnnotations(echo)).
+			WithAnnotations(commonAnnotations(echo)).
 			WithSpec(job)))
-	child.Desired, err = WithMetadata(configuration, echo, labels, ChildOwnerReference(echo))
+	child.Desired, err = withMetadata(configuration, echo, labels, childOwnerReference(echo))
 	return child, err
 }
 
-// CheckHash returns the digest of the pod spec for a check, or an empty string if the check has no CronJob.
-func CheckHash(cronJob Child) string {
-	if cronJob.Desired == nil {
-		return ""
+// caVolume is the name of the volume that contains the certificates that a check trusts. caFolder is the directory where the volume is
+// mounted, and caFile is the name of the file in that directory.
+const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
+
+// checkPod returns the spec of a check's pods, which meet the restricted Pod Security Standard. They have the same identity and placement
+// as the echo pods, so that any cluster policy that admits the echo pods also admits them.
+func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images Images) *corev1ac.PodSpecApplyConfiguration {
+	given := &echo.Spec
+	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
+	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")} // a run sends and receives up to 64 MiB
+	if given.Resources != nil {
+		if limit, found := given.Resources.Limits[corev1.ResourceCPU]; found { // a quota for CPU limits requires every pod to set one
+			limit = limit.DeepCopy()
+			limit.RoundUp(resource.Milli) // as the API server does when it stores the limit
+			limits[corev1.ResourceCPU] = limit
+			if limit.Cmp(requests[corev1.ResourceCPU]) < 0 {
+				requests[corev1.ResourceCPU] = limit
+			}
+		}
 	}
-	hash, _, _ := unstructured.NestedString(cronJob.Desired.Object, "spec", "jobTemplate", "spec", "template", "metadata", "annotations",
-		v1.AppliedHashAnnotation)
-	return hash
+	container := corev1ac.Container().
+		WithName(CheckContainer).
+		WithImage(images.PathCheck).
+		WithImagePullPolicy(pullPolicy("", images.PathCheck)).
+		WithArgs(checkArguments(echo, check, url)...).
+		WithTerminationMessagePath(corev1.TerminationMessagePathDefault).
+		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
+		WithResources(corev1ac.ResourceRequirements().WithRequests(requests).WithLimits(limits)).
+		WithSecurityContext(containerSecurity(nil, true))
+	spec := corev1ac.PodSpec().
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithActiveDeadlineSeconds(int64(CheckDeadline(check)/time.Second) + checkGraceSeconds).
+		WithEnableServiceLinks(false).
+		WithSecurityContext(podSecurityContext(&v1.EchoSpec{Port: firstUnprivilegedPort})).
+		WithNodeSelector(nodeSelector(given.NodeSelector, true)).
+		WithTolerations(tolerations(given.Tolerations)...)
+	setIdentity(spec, given)
+	// Pod affinity and topology spread make sense only for several pods.
+	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {
+		spec.WithAffinity(corev1ac.Affinity().WithNodeAffinity(
+			asConfiguration[corev1ac.NodeAffinityApplyConfiguration](given.Affinity.NodeAffinity)))
+	}
+	if given.PriorityClassName != "" {
+		spec.WithPriorityClassName(given.PriorityClassName)
+	}
+	if check.CAConfigMap != "" {
+		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
+		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).
+			WithConfigMap(
+				corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
+	}
+	return spec.WithContainers(container)
 }
 
 // checkArguments returns the command-line arguments for pathcheck.
@@ -171,76 +167,52 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
 	return arguments
 }
 
-// digestOfSpec returns a digest of an apply configuration.
-func digestOfSpec(configuration any) (string, error) {
-	text, err := json.Marshal(configuration)
-	if err != nil {
-		return "", fmt.Errorf("writing %T: %w", configuration, err)
-	}
-	digest := sha256.Sum256(text)
-	return hex.EncodeToString(digest[:8]), nil
+// CronJob returns a check's CronJob as a child without a desired state.
+func CronJob(echo *v1.Echo, check string) Child {
+	return Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
+		NewObject: NewCronJob}
 }
 
-// caVolume is the name of the volume that contains the certificates that a check trusts. caFolder is the directory where the volume is
-// mounted, and caFile is the name of the file in that directory.
-const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
-
-// checkPod returns the spec of a check's pods, which meet the restricted Pod Security Standard. They have the same identity and placement
-// as the echo pods, so that any cluster policy that admits the echo pods also admits them.
-func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images Images) *corev1ac.PodSpecApplyConfiguration {
-	container := corev1ac.Container().
-		WithName(CheckContainer).
-		WithImage(images.PathCheck).
-		WithImagePullPolicy(PullPolicy("", images.PathCheck)).
-		WithArgs(checkArguments(echo, check, url)...).
-		WithTerminationMessagePath(corev1.TerminationMessagePathDefault).
-		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
-		WithResources(checkResources(echo.Spec.Resources)).
-		WithSecurityContext(ContainerSecurity(nil, true))
-	spec := corev1ac.PodSpec().
-		WithRestartPolicy(corev1.RestartPolicyNever).
-		WithActiveDeadlineSeconds(int64(CheckDeadline(check)/time.Second) + checkGraceSeconds).
-		WithEnableServiceLinks(false).
-		WithSecurityContext(PodSecurityContext(&v1.EchoSpec{Port: FirstUnprivilegedPort}))
-	SetIdentity(spec, &echo.Spec)
-	place(spec, &echo.Spec)
-	if check.CAConfigMap != "" {
-		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
-		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).
-			WithConfigMap(
-				corev1ac.ConfigMapVolumeSource().WithName(check.CAConfigMap).WithItems(corev1ac.KeyToPath().WithKey(caFile).WithPath(caFile))))
+// cronJobName returns the name of a check's CronJob. If the name is too long, its end is replaced with a digest.
+func cronJobName(echo *v1.Echo, check string) string {
+	name := echo.Name + "-" + check
+	if len(name) <= maxCronJobName {
+		return name
 	}
-	return spec.WithContainers(container)
+	suffix := "-" + shortDigest([]byte(name))[:8]
+	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
 }
 
-// place restricts a check's pods to nodes where the echo servers may run. It ignores pod affinity and topology spread, which make sense
-// only for several pods.
-func place(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
-	spec.WithNodeSelector(NodeSelector(given.NodeSelector, true)).WithTolerations(Tolerations(given.Tolerations)...)
-	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {
-		spec.WithAffinity(corev1ac.Affinity().WithNodeAffinity(
-			AsConfiguration[corev1ac.NodeAffinityApplyConfiguration](given.Affinity.NodeAffinity)))
+// CheckHash returns the digest of the pod spec for a check, or an empty string if the check has no CronJob.
+func CheckHash(cronJob Child) string {
+	if cronJob.Desired == nil {
+		return ""
 	}
-	if given.PriorityClassName != "" {
-		spec.WithPriorityClassName(given.PriorityClassName)
-	}
+	hash, _, _ := unstructured.NestedString(cronJob.Desired.Object, "spec", "jobTemplate", "spec", "template", "metadata", "annotations",
+		v1.AppliedHashAnnotation)
+	return hash
 }
 
-// checkResources returns the resources for a run, which sends and receives up to 64 MiB. The resources include the Echo's CPU limit,
-// because a quota for CPU limits requires every pod to set one.
-func checkResources(given *corev1.ResourceRequirements) *corev1ac.ResourceRequirementsApplyConfiguration {
-	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
-	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}
-	if given == nil {
-		return corev1ac.ResourceRequirements().WithRequests(requests).WithLimits(limits)
+// NewCronJob returns an empty CronJob.
+func NewCronJob() client.Object { return empty[batchv1.CronJob]() }
+
+// CheckOf returns the name of the check that a pod or CronJob belongs to, or an empty string.
+func CheckOf(object client.Object) string {
+	if object.GetLabels()[LabelName] != checkNameValue {
+		return ""
 	}
-	if limit, found := given.Limits[corev1.ResourceCPU]; found {
-		limit = limit.DeepCopy()
-		limit.RoundUp(resource.Milli) // as the API server does when it stores the limit
-		limits[corev1.ResourceCPU] = limit
-		if limit.Cmp(requests[corev1.ResourceCPU]) < 0 {
-			requests[corev1.ResourceCPU] = limit
-		}
+	return object.GetLabels()[v1.CheckLabel]
+}
+
+// CheckURL returns the URL to which a check sends requests, or an empty string if the URL is not known yet.
+func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
+	if check.URL != "" {
+		return check.URL
 	}
-	return corev1ac.ResourceRequirements().WithRequests(requests).WithLimits(limits)
+	return echo.Status.ExternalURL
+}
+
+// CheckDeadline returns the maximum duration of a check's run.
+func CheckDeadline(check *v1.EchoCheck) time.Duration {
+	return time.Duration(cmp.Or(check.DeadlineSeconds, defaultDeadlineSeconds)) * time.Second
 }

@@ -1,6 +1,3 @@
-// Package children contains code that the builders of an Echo's objects share: the Child type, labels, owner references, and ports.
-//
-// Neither this package nor its subpackages send requests.
 package objects
 
 import (
@@ -31,11 +28,12 @@ type Child struct {
 	Optional bool
 	// RunsPods is true if the object creates the Echo's pods.
 	RunsPods bool
-	// Recreate reports whether an object that differs must be recreated instead of updated. It is nil if objects of this kind are always
-	// updated.
-	Recreate Recreate
-	// MergeLive completes the desired object with values from the live object. It is nil if there is nothing to complete.
-	MergeLive MergeLive
+	// Recreate reports whether an object that differs must be recreated instead of updated. Its arguments are the desired JSON, the live
+	// JSON, and the fields that the operator owns. It is nil if objects of this kind are always updated.
+	Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
+	// MergeLive returns the desired object completed with values from the live object. It does not change its arguments. It is nil if there
+	// is nothing to complete.
+	MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
 	// TriedAsCopy is true if the API server rejects updates that require recreating the object, so that only a copy of the object can show
 	// whether the API server accepts the recreated object.
 	TriedAsCopy bool
@@ -81,13 +79,6 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	return escaped(body), nil
 }
 
-// Recreate reports whether an object must be recreated. Its arguments are the desired JSON, the live JSON, and the fields that the operator
-// owns.
-type Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
-
-// MergeLive returns the desired object completed with values from the live object. It does not change its arguments.
-type MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
-
 // escaped returns JSON in which characters that YAML forbids or changes are escaped. The API server parses the body of an apply request as
 // YAML.
 func escaped(body []byte) []byte {
@@ -111,30 +102,8 @@ func unlikeYAML(r rune) bool {
 	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
-// Config holds the cluster-wide settings that affect the children of all Echoes.
-type Config struct {
-	Images Images
-	// TLS holds the cluster's requirements for TLS endpoints. It affects only Echoes with TLS.
-	TLS TLSProfile
-	// Served holds the optional kinds that the cluster serves.
-	Served Served
-	// Routes is true if the cluster serves OpenShift Routes.
-	Routes bool
-}
-
-// TLSProfile holds a cluster's requirements for TLS endpoints.
-type TLSProfile struct {
-	// MinVersion is the minimum TLS version, VersionTLS12 or VersionTLS13.
-	MinVersion string
-	// Ciphers contains the IANA names of the TLS 1.2 cipher suites.
-	Ciphers []string
-}
-
-// Served holds the Gateway API kinds that the cluster serves and the operator may use. It never changes.
-type Served map[string]bool
-
-// HasTLS reports whether the echo servers of an Echo serve HTTPS.
-func HasTLS(spec *v1.EchoSpec) bool { return spec.TLS != nil && spec.TLS.SecretName != "" }
+// hasTLS reports whether the echo servers of an Echo serve HTTPS.
+func hasTLS(spec *v1.EchoSpec) bool { return spec.TLS != nil && spec.TLS.SecretName != "" }
 
 // HasIngress reports whether an Echo has an Ingress.
 func HasIngress(echo *v1.Echo) bool { return echo.Spec.Ingress != nil && echo.Spec.Ingress.Enabled }

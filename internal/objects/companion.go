@@ -1,8 +1,6 @@
 package objects
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -57,16 +55,11 @@ func (c *CompanionState) Plan(config Config, policy Policy, now time.Time) (Comp
 		return CompanionPlan{}, err
 	}
 	plan := CompanionPlan{Remove: c.others(desired.Key.Name)}
-	if c.Owner.Spec.NodeName == "" || !allowsCompanion(c.Echo, desired, policy) || !AcceptsPods(c.Node) {
-		return plan, nil
-	}
-	return c.planOne(plan, desired, now), nil
-}
-
-// planOne determines what to do about the single companion that should exist.
-func (c *CompanionState) planOne(plan CompanionPlan, desired Child, now time.Time) CompanionPlan {
 	existing := c.named(desired.Key.Name)
 	switch {
+	case c.Owner.Spec.NodeName == "" || !AcceptsPods(c.Node):
+	case !controllerutil.ContainsFinalizer(c.Echo, v1.Finalizer): // without it, the Echo's deletion would not wait for the companion
+	case c.Echo.Spec.Paused || !policy.allows(c.Echo, desired):
 	case existing == nil:
 		plan.Apply = &desired
 	case !existing.DeletionTimestamp.IsZero(): // an event arrives when the companion is gone
@@ -79,19 +72,46 @@ func (c *CompanionState) planOne(plan CompanionPlan, desired Child, now time.Tim
 	case !hasLabels(existing, desired.Desired.GetLabels()):
 		plan.Apply, plan.Existing = &desired, existing
 	}
-	return plan
+	return plan, nil
+}
+
+// LacksCompanion reports whether the owner runs on a node and requests a companion that does not exist.
+func (c *CompanionState) LacksCompanion() bool {
+	return wantsCompanion(c.Owner) && c.Owner.Spec.NodeName != "" && c.named(companionName(c.Owner.Name, c.Owner.UID)) == nil
+}
+
+// Companion returns the companion of a pod, which runs on the pod's node. It has no priority class, so that it never preempts the pod.
+func Companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
+	c := Child{
+		Kind:      "Pod",
+		Key:       client.ObjectKey{Namespace: owner.Namespace, Name: companionName(owner.Name, owner.UID)},
+		NewObject: func() client.Object { return &corev1.Pod{} },
+	}
+	// The scheduler places the companion on the node if it fits. Setting the companion's node name would bypass the scheduler.
+	onNode := corev1ac.NodeAffinity().WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().
+		WithNodeSelectorTerms(corev1ac.NodeSelectorTerm().
+			WithMatchFields(corev1ac.NodeSelectorRequirement().
+				WithKey(metav1.ObjectNameField).
+				WithOperator(corev1.NodeSelectorOpIn).
+				WithValues(owner.Spec.NodeName))))
+	configuration := corev1ac.Pod(c.Key.Name, c.Key.Namespace).
+		WithAnnotations(echo.Spec.PodAnnotations).
+		WithAnnotations(map[string]string{safeToEvict: "true"}).
+		WithSpec(podSpec(echo, container(echo, config)).
+			WithNodeSelector(nodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
+			WithAffinity(corev1ac.Affinity().WithNodeAffinity(onNode)).
+			WithTolerations(tolerations(owner.Spec.Tolerations)...))
+	var err error
+	if c.Desired, err = withMetadata(configuration, echo, companionLabels(echo), companionOwnerReference(owner)); err != nil {
+		return c, err
+	}
+	return c, addDigest(c.Desired)
 }
 
 // wantsCompanion reports whether a pod should have a companion. A companion has no companion of its own, to avoid an endless chain of
 // companions.
 func wantsCompanion(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
-}
-
-// allowsCompanion reports whether companions of an Echo may be created and replaced. The Echo must have the finalizer, so that its deletion
-// waits for the companions. The policy must allow the Echo, and the Echo must not be paused.
-func allowsCompanion(echo *v1.Echo, desired Child, policy Policy) bool {
-	return controllerutil.ContainsFinalizer(echo, v1.Finalizer) && !echo.Spec.Paused && policy.Check(echo, desired) == nil
 }
 
 // AcceptsPods reports whether the scheduler may place pods on a node. The node is nil if it does not exist.
@@ -106,11 +126,6 @@ func (c *CompanionState) others(name string) []*corev1.Pod {
 		}
 	}
 	return others
-}
-
-// LacksCompanion reports whether the owner runs on a node and requests a companion that does not exist.
-func (c *CompanionState) LacksCompanion() bool {
-	return wantsCompanion(c.Owner) && c.Owner.Spec.NodeName != "" && c.named(companionName(c.Owner.Name, c.Owner.UID)) == nil
 }
 
 func (c *CompanionState) named(name string) *corev1.Pod {
@@ -141,8 +156,7 @@ const (
 // companionName returns the name of a pod's companion. A pod cannot have two companions, because only one name is possible. The name
 // depends on the pod's UID, because pods of a StatefulSet reuse their names.
 func companionName(owner string, uid types.UID) string {
-	digest := sha256.Sum256([]byte(uid))
-	suffix := "-echo-" + hex.EncodeToString(digest[:5])
+	suffix := "-echo-" + shortDigest([]byte(uid))[:10]
 	owner = owner[:min(len(owner), maxPodName-len(suffix))]
 	return strings.TrimRight(owner, "-.") + suffix
 }
@@ -160,46 +174,6 @@ func CompanionOwner(pod client.Object) string {
 		return ""
 	}
 	return metav1.GetControllerOfNoCopy(pod).Name
-}
-
-// Companion returns the companion of a pod.
-func Companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
-	c := Child{
-		Kind:      "Pod",
-		Key:       client.ObjectKey{Namespace: owner.Namespace, Name: companionName(owner.Name, owner.UID)},
-		NewObject: func() client.Object { return &corev1.Pod{} },
-	}
-	configuration := corev1ac.Pod(c.Key.Name, c.Key.Namespace).
-		WithAnnotations(echo.Spec.PodAnnotations).
-		WithAnnotations(map[string]string{safeToEvict: "true"}).
-		WithSpec(companionSpec(owner, echo, config))
-	var err error
-	if c.Desired, err = WithMetadata(configuration, echo, CompanionLabels(echo),
-		CompanionOwnerReference(owner)); err != nil {
-		return c, err
-	}
-	return c, AddDigest(c.Desired)
-}
-
-// companionSpec returns the spec of a companion that runs on its owner's node. The companion has no priority class, so that it never
-// preempts its owner.
-func companionSpec(owner *corev1.Pod, echo *v1.Echo, config Config) *corev1ac.PodSpecApplyConfiguration {
-	return podSpec(echo, Container(echo, config)).
-		WithNodeSelector(NodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
-		WithAffinity(onNode(owner.Spec.NodeName)).
-		WithTolerations(Tolerations(owner.Spec.Tolerations)...)
-}
-
-// onNode returns the affinity that makes the scheduler place a pod on the given node if the pod fits. Setting the pod's node name instead
-// would bypass the scheduler.
-func onNode(name string) *corev1ac.AffinityApplyConfiguration {
-	return corev1ac.Affinity().WithNodeAffinity(corev1ac.NodeAffinity().
-		WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.NodeSelector().
-			WithNodeSelectorTerms(corev1ac.NodeSelectorTerm().
-				WithMatchFields(corev1ac.NodeSelectorRequirement().
-					WithKey(metav1.ObjectNameField).
-					WithOperator(corev1.NodeSelectorOpIn).
-					WithValues(name)))))
 }
 
 // IsEchoPod reports whether a pod with an Echo's labels was created by that Echo's Deployment.
@@ -223,25 +197,15 @@ func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
 func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
 	own, companions = []corev1.Pod{}, []corev1.Pod{}
 	for i := range all {
-		switch pod := &all[i]; {
-		case hasPodLabels(pod) && IsEchoPod(pod):
+		pod := &all[i]
+		switch name, component := pod.Labels[LabelName], pod.Labels[LabelComponent]; {
+		case name == nameValue && component == componentValue && IsEchoPod(pod):
 			own = append(own, *pod)
-		case hasCompanionLabels(pod) && IsCompanion(pod):
+		case name == companionNameValue && component == companionComponentValue && IsCompanion(pod):
 			companions = append(companions, *pod)
 		}
 	}
 	return own, companions
-}
-
-// hasPodLabels reports whether a pod has the labels of an Echo's Deployment pods, without checking the InstanceLabels.
-func hasPodLabels(pod *corev1.Pod) bool {
-	return pod.Labels[LabelName] == NameValue && pod.Labels[LabelComponent] == ComponentValue
-}
-
-// hasCompanionLabels reports whether a pod has the labels of companions, without checking the InstanceLabels.
-func hasCompanionLabels(pod *corev1.Pod) bool {
-	return pod.Labels[LabelName] == CompanionNameValue &&
-		pod.Labels[LabelComponent] == CompanionComponentValue
 }
 
 // HasEnded reports whether all containers of a pod have terminated and will not be restarted.

@@ -238,20 +238,20 @@ func TestSplitPods(t *testing.T) {
 	relabel := func(key string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Labels[key] = "other" }
 	}
-	unnamed, strange := ChildLabels(echo), ChildLabels(echo)
+	unnamed, strange := childLabels(echo), childLabels(echo)
 	unnamed[LabelName], strange[LabelComponent] = "other", "other"
 	companion := companionFor(t, support.PodWithCompanionLabel(), echo)
 	ownAndOthers := []corev1.Pod{
-		pod("b", "ReplicaSet", ChildLabels(echo)), pod("copied", "Job", ChildLabels(echo)), companion,
-		pod("disguised", "Pod", CompanionLabels(echo)), pod("a", "ReplicaSet", ChildLabels(echo)),
-		pod("mixed", "ReplicaSet", CompanionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed), pod("strange", "ReplicaSet", strange),
+		pod("b", "ReplicaSet", childLabels(echo)), pod("copied", "Job", childLabels(echo)), companion,
+		pod("disguised", "Pod", companionLabels(echo)), pod("a", "ReplicaSet", childLabels(echo)),
+		pod("mixed", "ReplicaSet", companionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed), pod("strange", "ReplicaSet", strange),
 		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(LabelName)),
 		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(LabelComponent)),
-		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = ChildLabels(echo) }),
+		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
 	}
 	own, companions := SplitPods(ownAndOthers)
 	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 ||
-		companions[0].Labels[LabelName] != CompanionNameValue {
+		companions[0].Labels[LabelName] != companionNameValue {
 		t.Errorf("got %v and %v", own, companions)
 	}
 	if own, companions := SplitPods(nil); own == nil || companions == nil {

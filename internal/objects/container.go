@@ -1,7 +1,7 @@
-// Package echopod builds and recognizes the pods of Echoes and their companions.
 package objects
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,49 +31,46 @@ const (
 	readinessFailures = 6
 )
 
-// Container returns the container that runs the echo server. The variables in extra are added to its environment.
-func Container(echo *v1.Echo, config Config, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
+// container returns the container that runs the echo server. The variables in extra are added to its environment.
+func container(echo *v1.Echo, config Config, extra ...*corev1ac.EnvVarApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	image := config.Images.Of(echo)
 	firstParty := config.Images.FirstParty(image)
 	c := corev1ac.Container().
 		WithName(ContainerName).
 		WithImage(image).
-		WithImagePullPolicy(PullPolicy(echo.Spec.ImagePullPolicy, image)).
+		WithImagePullPolicy(pullPolicy(echo.Spec.ImagePullPolicy, image)).
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // the Echo's status quotes the message after a crash
 		WithArgs(echo.Spec.Args...).
-		WithPorts(containerPort(PortName, echo.Spec.Port)).
-		WithEnv(environment(echo, firstParty, slices.Concat(extra, TLSEnvironment(echo, config.TLS)))...).
+		WithPorts(containerPort(portName, echo.Spec.Port)).
+		WithEnv(environment(echo, firstParty, slices.Concat(extra, tlsEnvironment(echo, config.TLS)))...).
 		WithResources(resources(echo.Spec.Resources, firstParty)).
-		WithSecurityContext(ContainerSecurity(echo.Spec.SecurityContext, firstParty))
-	if firstParty {
-		c.WithPorts(containerPort(MetricsPortName, MetricsPort(echo)))
+		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
+	if firstParty { // its probes use the metrics port, where client requests cannot crowd them out
+		c.WithPorts(containerPort(metricsPortName, metricsPort(echo))).
+			WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)).
+			WithLivenessProbe(httpProbe("/livez"))
+	} else {
+		c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
+			WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
+				WithSleep(corev1ac.SleepAction().WithSeconds(preStopSeconds))))
 	}
-	addTLS(c, echo)
-	return lifecycle(c, firstParty)
+	if hasTLS(&echo.Spec) {
+		c.WithPorts(containerPort(httpsPortName, httpsPort(echo.Spec.TLS))).
+			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(tlsFolder).WithReadOnly(true))
+	}
+	return c
 }
 
 func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfiguration {
 	return corev1ac.ContainerPort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithContainerPort(port)
 }
 
-// lifecycle adds probes to a container and, if the container does not drain its connections, a delay before it stops. The probes for the
-// operator's own echo server use the metrics port, where client requests cannot crowd them out.
-func lifecycle(c *corev1ac.ContainerApplyConfiguration, firstParty bool) *corev1ac.ContainerApplyConfiguration {
-	if firstParty {
-		ready := httpProbe("/readyz").WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)
-		return c.WithReadinessProbe(ready).WithLivenessProbe(httpProbe("/livez"))
-	}
-	return c.WithReadinessProbe(tcpProbe()).WithLivenessProbe(tcpProbe()).
-		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().
-			WithSleep(corev1ac.SleepAction().WithSeconds(preStopSeconds))))
-}
-
 func httpProbe(path string) *corev1ac.ProbeApplyConfiguration {
-	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(MetricsPortName)))
+	return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(metricsPortName)))
 }
 
 func tcpProbe() *corev1ac.ProbeApplyConfiguration {
-	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(PortName)))
+	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 }
 
 // resources returns a container's resources. The default requests are small enough for an echo server to fit on any node. The operator's
@@ -84,7 +81,7 @@ func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.Re
 		rounded := given.DeepCopy()
 		roundUp(rounded.Limits)
 		roundUp(rounded.Requests)
-		return AsConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](rounded)
+		return asConfiguration[corev1ac.ResourceRequirementsApplyConfiguration](rounded)
 	}
 	small := corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("10m"),
@@ -104,27 +101,27 @@ func roundUp(quantities corev1.ResourceList) {
 	}
 }
 
-// PodSecurity returns the security context of a pod. The default meets the restricted Pod Security Standard and sets no user, because
-// OpenShift assigns one. For a port below 1024, PodSecurity sets a sysctl that Kubernetes lists as safe, so that the container can use the
+// podSecurityContext returns the security context of a pod. The default meets the restricted Pod Security Standard and sets no user,
+// because OpenShift assigns one. For a port below 1024, it sets a sysctl that Kubernetes lists as safe, so that the container can use the
 // port without privileges.
-func PodSecurityContext(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
+func podSecurityContext(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyConfiguration {
 	if desired.PodSecurityContext != nil {
-		return AsConfiguration[corev1ac.PodSecurityContextApplyConfiguration](desired.PodSecurityContext)
+		return asConfiguration[corev1ac.PodSecurityContextApplyConfiguration](desired.PodSecurityContext)
 	}
 	security := corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
-	if desired.Port < FirstUnprivilegedPort ||
-		HasTLS(desired) && HTTPSPort(desired.TLS) < FirstUnprivilegedPort {
+	if desired.Port < firstUnprivilegedPort ||
+		hasTLS(desired) && httpsPort(desired.TLS) < firstUnprivilegedPort {
 		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
 	}
 	return security
 }
 
-// ContainerSecurity returns the security context of a container. The default meets the restricted Pod Security Standard.
-func ContainerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1ac.SecurityContextApplyConfiguration {
+// containerSecurity returns the security context of a container. The default meets the restricted Pod Security Standard.
+func containerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1ac.SecurityContextApplyConfiguration {
 	if given != nil {
-		return AsConfiguration[corev1ac.SecurityContextApplyConfiguration](given)
+		return asConfiguration[corev1ac.SecurityContextApplyConfiguration](given)
 	}
 	return corev1ac.SecurityContext().
 		WithAllowPrivilegeEscalation(false).
@@ -135,34 +132,40 @@ func ContainerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1
 // environment returns the environment variables for a container, including extra variables from the operator. A variable in spec.env
 // replaces the operator's variable with the same name.
 func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
-	own := append(podEnvironment(), extra...)
+	own := append([]*corev1ac.EnvVarApplyConfiguration{ // these describe the pod, and the schema rejects their names in spec.env
+		fieldVariable("POD_NAME", "metadata.name"),
+		fieldVariable("POD_NAMESPACE", "metadata.namespace"),
+		fieldVariable("POD_IP", "status.podIP"),
+		fieldVariable("NODE_NAME", "spec.nodeName"),
+		fieldVariable("HOST_IP", "status.hostIP"),
+	}, extra...)
 	if firstParty {
 		own = append(own,
 			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
-			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(MetricsPort(echo)))))
+			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(echo)))))
 	}
-	own = slices.Concat(own, response(echo.Spec.Response), server(echo.Spec.Server))
+	own = append(own, response(echo.Spec.Response)...)
+	// Variables whose values would be the defaults are omitted.
+	if controls := echo.Spec.Server.Controls; controls != "" && controls != v1.ControlsSafe {
+		own = append(own, variable("ECHO_CONTROLS", string(controls)))
+	}
+	if identity := echo.Spec.Server.Identity; identity != nil && !*identity {
+		own = append(own, variable("ECHO_IDENTITY", "false"))
+	}
 	given := make(map[string]bool, len(echo.Spec.Env))
 	for i := range echo.Spec.Env {
 		given[echo.Spec.Env[i].Name] = true
 	}
 	env := slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return given[*e.Name] })
 	for i := range echo.Spec.Env {
-		env = append(env, givenVariable(&echo.Spec.Env[i]))
+		configuration := asConfiguration[corev1ac.EnvVarApplyConfiguration](&echo.Spec.Env[i])
+		// Like the API server, the operator adds the API version to a field reference, because it compares a field reference as a whole.
+		if from := configuration.ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.APIVersion == nil {
+			from.FieldRef.WithAPIVersion("v1")
+		}
+		env = append(env, configuration)
 	}
 	return env
-}
-
-// podEnvironment returns the variables that describe the pod to the echo server. The schema rejects the names of these variables in
-// spec.env.
-func podEnvironment() []*corev1ac.EnvVarApplyConfiguration {
-	return []*corev1ac.EnvVarApplyConfiguration{
-		fieldVariable("POD_NAME", "metadata.name"),
-		fieldVariable("POD_NAMESPACE", "metadata.namespace"),
-		fieldVariable("POD_IP", "status.podIP"),
-		fieldVariable("NODE_NAME", "spec.nodeName"),
-		fieldVariable("HOST_IP", "status.hostIP"),
-	}
 }
 
 // serviceEnvironment returns the variables that contain the names of the objects through which requests reach a pod. Companions do not get
@@ -173,29 +176,6 @@ func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
 		env = append(env, variable("INGRESS_NAME", echo.Name))
 	}
 	return env
-}
-
-// server returns the environment variables that configure the operator's own echo server. It omits variables whose values would be the
-// defaults.
-func server(desired v1.EchoServer) []*corev1ac.EnvVarApplyConfiguration {
-	var env []*corev1ac.EnvVarApplyConfiguration
-	if desired.Controls != "" && desired.Controls != v1.ControlsSafe {
-		env = append(env, variable("ECHO_CONTROLS", string(desired.Controls)))
-	}
-	if desired.Identity != nil && !*desired.Identity {
-		env = append(env, variable("ECHO_IDENTITY", "false"))
-	}
-	return env
-}
-
-// givenVariable converts a variable in spec.env to an apply configuration. Like the API server, it adds the API version to a field
-// reference, because the operator compares a field reference as a whole.
-func givenVariable(given *corev1.EnvVar) *corev1ac.EnvVarApplyConfiguration {
-	configuration := AsConfiguration[corev1ac.EnvVarApplyConfiguration](given)
-	if configuration.ValueFrom != nil && configuration.ValueFrom.FieldRef != nil && configuration.ValueFrom.FieldRef.APIVersion == nil {
-		configuration.ValueFrom.FieldRef.WithAPIVersion("v1")
-	}
-	return configuration
 }
 
 func variable(name, value string) *corev1ac.EnvVarApplyConfiguration {
@@ -246,10 +226,44 @@ func compact(list any) string {
 	return strings.TrimSpace(text.String())
 }
 
+// These are the names of a pod's ports, and the default names of a Service's ports.
+const (
+	portName        = "http"
+	httpsPortName   = "https"
+	metricsPortName = "metrics"
+)
+
+const (
+	// defaultHTTPSPort and defaultHTTPSServicePort are the documented defaults of spec.tls. The schema sets no defaults for these fields,
+	// because GitOps tools report a default in an optional object as a difference.
+	defaultHTTPSPort, defaultHTTPSServicePort = 8443, 443
+	// defaultMetricsPort is the port on which the echo server serves metrics by default.
+	defaultMetricsPort = 9090
+	// firstUnprivilegedPort is the lowest port on which an unprivileged process can listen by default.
+	firstUnprivilegedPort = 1024
+)
+
+// httpsPort returns the port on which an Echo's containers listen for HTTPS.
+func httpsPort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.Port, defaultHTTPSPort) }
+
+// httpsServicePort returns the HTTPS port of an Echo's Service.
+func httpsServicePort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.ServicePort, defaultHTTPSServicePort) }
+
+// servicePortName returns the name of the HTTP port of an Echo's Service.
+func servicePortName(echo *v1.Echo) string { return cmp.Or(echo.Spec.Service.PortName, portName) }
+
+// metricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if spec.port is 9090.
+func metricsPort(echo *v1.Echo) int32 {
+	if echo.Spec.Port == defaultMetricsPort {
+		return defaultMetricsPort + 1
+	}
+	return defaultMetricsPort
+}
+
 const (
 	// tlsVolume is the name of the volume that contains the certificate.
 	tlsVolume = "tls"
-	TLSFolder = "/etc/echo-server/tls"
+	tlsFolder = "/etc/echo-server/tls"
 )
 
 // TLSSecret returns the name of the Secret that contains a pod's certificate, or an empty string if the pod does not serve HTTPS.
@@ -267,33 +281,15 @@ func VolumesRead(pod *corev1.Pod) []corev1.Volume {
 	return slices.Clip(slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v corev1.Volume) bool { return v.Name != tlsVolume }))
 }
 
-// addTLS adds the HTTPS port and certificate to a container, if the Echo has TLS.
-func addTLS(c *corev1ac.ContainerApplyConfiguration, echo *v1.Echo) {
-	if HasTLS(&echo.Spec) {
-		c.WithPorts(containerPort(HTTPSPortName, HTTPSPort(echo.Spec.TLS))).
-			WithVolumeMounts(corev1ac.VolumeMount().WithName(tlsVolume).WithMountPath(TLSFolder).WithReadOnly(true))
-	}
-}
-
-// tlsVolumes returns the volume that contains the certificate, if the Echo has TLS. The Secret is optional, because cert-manager or
-// OpenShift often creates it after the pod. Until then, the echo server reports which Secret is missing.
-func tlsVolumes(echo *v1.Echo) []*corev1ac.VolumeApplyConfiguration {
-	if !HasTLS(&echo.Spec) {
-		return nil
-	}
-	return []*corev1ac.VolumeApplyConfiguration{corev1ac.Volume().WithName(tlsVolume).
-		WithSecret(corev1ac.SecretVolumeSource().WithSecretName(echo.Spec.TLS.SecretName).WithOptional(true))}
-}
-
-// TLSEnvironment returns the environment variables that make the operator's own echo server serve HTTPS, if the Echo has TLS.
-func TLSEnvironment(echo *v1.Echo, required TLSProfile) []*corev1ac.EnvVarApplyConfiguration {
-	if !HasTLS(&echo.Spec) {
+// tlsEnvironment returns the environment variables that make the operator's own echo server serve HTTPS, if the Echo has TLS.
+func tlsEnvironment(echo *v1.Echo, required TLSProfile) []*corev1ac.EnvVarApplyConfiguration {
+	if !hasTLS(&echo.Spec) {
 		return nil
 	}
 	desired := echo.Spec.TLS
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(HTTPSPort(desired)))),
-		variable("ECHO_TLS_DIR", TLSFolder),
+		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(httpsPort(desired)))),
+		variable("ECHO_TLS_DIR", tlsFolder),
 		variable("ECHO_TLS_SECRET", desired.SecretName),
 	}
 	if desired.ClientCertificate != "" && desired.ClientCertificate != v1.ClientCertificateNone {

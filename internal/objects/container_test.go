@@ -22,12 +22,12 @@ import (
 
 func TestContainer(t *testing.T) {
 	config := Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
-	own := Container(support.Echo("ns", "x"), config)
+	own := container(support.Echo("ns", "x"), config)
 	if *own.Image != config.Images.EchoServer || own.ReadinessProbe.HTTPGet == nil || own.Lifecycle != nil ||
 		!*own.SecurityContext.ReadOnlyRootFilesystem {
 		t.Errorf("the operator's own image is probed over HTTP and drains its connections: %+v", own)
 	}
-	other := Container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
+	other := container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
 	if *other.Image != "nginx" || other.ReadinessProbe.TCPSocket == nil || *other.Lifecycle.PreStop.Sleep.Seconds != preStopSeconds ||
 		*other.SecurityContext.ReadOnlyRootFilesystem {
 		t.Errorf("any other image is probed over TCP and given time to drain: %+v", other)
@@ -37,7 +37,7 @@ func TestContainer(t *testing.T) {
 // TestContainer_probesMetricsPort checks that probes do not use the port for requests, where many clients could crowd them out.
 func TestContainer_probesMetricsPort(t *testing.T) {
 	g := NewWithT(t)
-	c := Container(support.Echo("ns", "x"), companionConfig)
+	c := container(support.Echo("ns", "x"), companionConfig)
 	for path, probe := range map[string]*corev1ac.ProbeApplyConfiguration{"/readyz": c.ReadinessProbe, "/livez": c.LivenessProbe} {
 		g.Expect(*probe.HTTPGet.Path).To(Equal(path))
 		g.Expect(*probe.HTTPGet.Port).To(Equal(intstr.FromString("metrics")))
@@ -73,19 +73,19 @@ func TestMetricsPort(t *testing.T) {
 	config := Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
 	for port, want := range map[int32]int32{8080: 9090, 9090: 9091, 9091: 9090} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port = port })
-		c := Container(echo, config)
+		c := container(echo, config)
 		g.Expect(c.Ports).To(HaveLen(2), "listening on %d", port)
 		g.Expect(*c.Ports[1].ContainerPort).To(Equal(want), "listening on %d", port)
 		address := valueOf(environment(echo, true, nil), "ECHO_ADMIN_ADDR")
 		g.Expect(address).To(Equal(fmt.Sprintf(":%d", want)), "listening on %d", port)
 	}
-	other := Container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
+	other := container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
 	g.Expect(other.Ports).To(HaveLen(1), "any other image has no metrics")
 }
 
 func TestPodSecurity(t *testing.T) {
 	for port, sysctls := range map[int32]int{80: 1, 1023: 1, 1024: 0, 8080: 0} {
-		if got := PodSecurityContext(&v1.EchoSpec{Port: port}); len(got.Sysctls) != sysctls || got.RunAsUser != nil || !*got.RunAsNonRoot {
+		if got := podSecurityContext(&v1.EchoSpec{Port: port}); len(got.Sysctls) != sysctls || got.RunAsUser != nil || !*got.RunAsNonRoot {
 			t.Errorf("port %d: %+v", port, got)
 		}
 	}
@@ -95,17 +95,17 @@ func TestPodSecurity_allowsHTTPSPortBelow1024(t *testing.T) {
 	g := NewWithT(t)
 	for port, sysctls := range map[int32]int{443: 1, 8443: 0} {
 		spec := &v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{SecretName: "s", Port: port}}
-		g.Expect(PodSecurityContext(spec).Sysctls).To(HaveLen(sysctls), "port %d", port)
+		g.Expect(podSecurityContext(spec).Sysctls).To(HaveLen(sysctls), "port %d", port)
 	}
-	g.Expect(PodSecurityContext(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{Port: 443}}).Sysctls).To(BeEmpty(), "without HTTPS")
+	g.Expect(podSecurityContext(&v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{Port: 443}}).Sysctls).To(BeEmpty(), "without HTTPS")
 }
 
 func TestPodSecurity_givenContextReplacesDefault(t *testing.T) {
-	pod := PodSecurityContext(&v1.EchoSpec{Port: 80, PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))}})
+	pod := podSecurityContext(&v1.EchoSpec{Port: 80, PodSecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(0))}})
 	if *pod.RunAsUser != 0 || pod.RunAsNonRoot != nil || pod.SeccompProfile != nil || pod.Sysctls != nil {
 		t.Errorf("of the pod: %+v", pod)
 	}
-	container := ContainerSecurity(&corev1.SecurityContext{RunAsUser: new(int64(0))}, true)
+	container := containerSecurity(&corev1.SecurityContext{RunAsUser: new(int64(0))}, true)
 	if *container.RunAsUser != 0 || container.ReadOnlyRootFilesystem != nil || container.Capabilities != nil {
 		t.Errorf("of the container: %+v", container)
 	}
@@ -113,7 +113,7 @@ func TestPodSecurity_givenContextReplacesDefault(t *testing.T) {
 
 func TestContainerSecurity_meetsRestrictedStandard(t *testing.T) {
 	for _, readOnly := range []bool{true, false} {
-		got := ContainerSecurity(nil, readOnly)
+		got := containerSecurity(nil, readOnly)
 		if *got.AllowPrivilegeEscalation || *got.ReadOnlyRootFilesystem != readOnly || got.Capabilities.Drop[0] != "ALL" {
 			t.Errorf("with a read-only root %t: %+v", readOnly, got)
 		}
@@ -221,7 +221,7 @@ func withTLS(e *v1.Echo) {
 // tlsVariables returns the variables that configure HTTPS.
 func tlsVariables(echo *v1.Echo, required TLSProfile) map[string]string {
 	env := map[string]string{}
-	for _, e := range TLSEnvironment(echo, required) {
+	for _, e := range tlsEnvironment(echo, required) {
 		env[*e.Name] = *e.Value
 	}
 	return env
@@ -260,7 +260,7 @@ func TestService_sendsHTTPSRequestsToContainer(t *testing.T) {
 		if port := server.Ports[len(server.Ports)-1]; port.Name != "https" || port.ContainerPort != 9443 {
 			t.Errorf("%s has the ports %v", name, server.Ports)
 		}
-		want := []corev1.VolumeMount{{Name: "tls", MountPath: TLSFolder, ReadOnly: true}}
+		want := []corev1.VolumeMount{{Name: "tls", MountPath: tlsFolder, ReadOnly: true}}
 		g.Expect(server.VolumeMounts).To(BeComparableTo(want), name)
 		source := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "certificate", Optional: new(true)}}
 		g.Expect(spec.Volumes).To(BeComparableTo([]corev1.Volume{{Name: "tls", VolumeSource: source}}), name)
@@ -296,8 +296,8 @@ func TestNetworkPolicy_allowsHTTPS(t *testing.T) {
 	NewWithT(t).Expect(got).To(BeComparableTo([]int32{8080, 9090, 8443}))
 }
 
-// TestAddTLS_mountsCertificateForOtherImages checks an Echo whose image is not the operator's, because such an image may also serve HTTPS.
-func TestAddTLS_mountsCertificateForOtherImages(t *testing.T) {
+// TestContainer_mountsCertificateForOtherImages checks an Echo whose image is not the operator's, because such an image may also serve HTTPS.
+func TestContainer_mountsCertificateForOtherImages(t *testing.T) {
 	server := liveDeployment(t, support.Echo("ns", "x", withTLS, func(e *v1.Echo) { e.Spec.Image = "nginx" })).Spec.Template.Spec.Containers[0]
 	if len(server.Ports) != 2 || server.Ports[1].Name != "https" || len(server.VolumeMounts) != 1 ||
 		!slices.Contains(server.Env, corev1.EnvVar{Name: "ECHO_TLS_ADDR", Value: ":8443"}) {
@@ -357,17 +357,17 @@ func TestCompanion_differsOnlyInPlacement(t *testing.T) {
 	}
 }
 
-func TestTemplate_copiesSchedulingFields(t *testing.T) {
+func TestPodTemplate_copiesSchedulingFields(t *testing.T) {
 	spec := liveDeployment(t, support.Echo("ns", "x", support.EveryField)).Spec.Template.Spec
 	desired := support.Echo("ns", "x", support.EveryField).Spec
 	got := corev1.PodSpec{NodeSelector: spec.NodeSelector, Tolerations: spec.Tolerations, Affinity: spec.Affinity,
 		TopologySpreadConstraints: spec.TopologySpreadConstraints, PriorityClassName: spec.PriorityClassName}
-	want := corev1.PodSpec{NodeSelector: AsLabels(desired.NodeSelector), Tolerations: desired.Tolerations, Affinity: desired.Affinity,
+	want := corev1.PodSpec{NodeSelector: asLabels(desired.NodeSelector), Tolerations: desired.Tolerations, Affinity: desired.Affinity,
 		TopologySpreadConstraints: desired.TopologySpreadConstraints, PriorityClassName: desired.PriorityClassName}
 	NewWithT(t).Expect(got).To(BeComparableTo(want))
 }
 
-func TestSpread_defaultsToNodesAndZones(t *testing.T) {
+func TestPodTemplate_spreadsOverNodesAndZones(t *testing.T) {
 	var want []corev1.TopologySpreadConstraint
 	for _, key := range []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone"} {
 		want = append(want, corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway,

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,23 +19,23 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// WithMetadata returns an apply configuration with labels, an owner, and an Echo's common metadata. Entries that are already in the
+// withMetadata returns an apply configuration with labels, an owner, and an Echo's common metadata. Entries that are already in the
 // configuration or the labels take precedence.
-func WithMetadata(configuration any, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured,
+func withMetadata(configuration any, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) (*unstructured.Unstructured,
 	error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(configuration)
 	if err != nil {
 		return nil, fmt.Errorf("converting %T: %w", configuration, err)
 	}
 	want := &unstructured.Unstructured{Object: object}
-	SetMetadata(want, echo, labels, owner)
+	setMetadata(want, echo, labels, owner)
 	return want, nil
 }
 
-// SetMetadata gives an object the same metadata as WithMetadata does.
-func SetMetadata(object *unstructured.Unstructured, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) {
-	object.SetLabels(merged(CommonLabels(echo), labels))
-	if annotations := merged(CommonAnnotations(echo), object.GetAnnotations()); len(annotations) > 0 {
+// setMetadata gives an object the same metadata as withMetadata does.
+func setMetadata(object *unstructured.Unstructured, echo *v1.Echo, labels map[string]string, owner metav1.OwnerReference) {
+	object.SetLabels(merged(commonLabels(echo), labels))
+	if annotations := merged(commonAnnotations(echo), object.GetAnnotations()); len(annotations) > 0 {
 		object.SetAnnotations(annotations)
 	}
 	object.SetOwnerReferences([]metav1.OwnerReference{owner})
@@ -49,25 +50,25 @@ func merged(all ...map[string]string) map[string]string {
 	return result
 }
 
-// AddDigest annotates an object with a digest of its applied configuration. Pods are immutable, so a companion with another digest is
+// addDigest annotates an object with a digest of its applied configuration. Pods are immutable, so a companion with another digest is
 // replaced.
-func AddDigest(want *unstructured.Unstructured) error {
+func addDigest(want *unstructured.Unstructured) error {
 	text, err := json.Marshal(want.Object)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", want.GetKind(), err)
 	}
-	digest := sha256.Sum256(text)
-	annotations := want.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[v1.AppliedHashAnnotation] = hex.EncodeToString(digest[:8])
-	want.SetAnnotations(annotations)
+	want.SetAnnotations(merged(want.GetAnnotations(), map[string]string{v1.AppliedHashAnnotation: shortDigest(text)}))
 	return nil
 }
 
-// AsConfiguration converts a part of an API object to an apply configuration. The part and its configuration have the same JSON form.
-func AsConfiguration[T any](part any) *T {
+// shortDigest returns a short digest of a text.
+func shortDigest(text []byte) string {
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:8])
+}
+
+// asConfiguration converts a part of an API object to an apply configuration. The part and its configuration have the same JSON form.
+func asConfiguration[T any](part any) *T {
 	configuration := new(T)
 	text, err := json.Marshal(part)
 	if err == nil {
@@ -79,15 +80,15 @@ func AsConfiguration[T any](part any) *T {
 	return configuration
 }
 
-// ChildOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer keeps the Echo until the
+// childOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer keeps the Echo until the
 // object is deleted.
-func ChildOwnerReference(echo *v1.Echo) metav1.OwnerReference {
+func childOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return controllerReference(echo, v1.GroupVersion.WithKind("Echo"))
 }
 
-// CompanionOwnerReference returns the reference that makes a pod the controller of its companion. The pod's deletion does not wait for the
+// companionOwnerReference returns the reference that makes a pod the controller of its companion. The pod's deletion does not wait for the
 // companion.
-func CompanionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
+func companionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
 	return controllerReference(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
 }
 
@@ -109,48 +110,48 @@ const (
 	LabelComponent = "app.kubernetes.io/component"
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 
-	NameValue      = "echo"
-	ComponentValue = "echo-server"
+	nameValue      = "echo"
+	componentValue = "echo-server"
 
-	CompanionNameValue      = "echo-companion"
-	CompanionComponentValue = "companion"
+	companionNameValue      = "echo-companion"
+	companionComponentValue = "companion"
 )
 
 // SelectorLabels returns the labels that select an Echo's pods. These labels never change, because a Deployment's selector is immutable.
 func SelectorLabels(echo *v1.Echo) map[string]string {
-	return map[string]string{LabelName: NameValue, LabelInstance: echo.Name}
+	return map[string]string{LabelName: nameValue, LabelInstance: echo.Name}
 }
 
-// ChildLabels returns the labels that all of an Echo's children and pods have.
-func ChildLabels(echo *v1.Echo) map[string]string {
+// childLabels returns the labels that all of an Echo's children and pods have.
+func childLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{
-		LabelName:      NameValue,
+		LabelName:      nameValue,
 		LabelInstance:  echo.Name,
-		LabelComponent: ComponentValue,
+		LabelComponent: componentValue,
 		LabelManagedBy: FieldOwner,
 	}
 }
 
-// CompanionLabels returns the labels of an Echo's companions. Neither the Echo's Service nor its Deployment selects companions.
-func CompanionLabels(echo *v1.Echo) map[string]string {
+// companionLabels returns the labels of an Echo's companions. Neither the Echo's Service nor its Deployment selects companions.
+func companionLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{
-		LabelName:      CompanionNameValue,
+		LabelName:      companionNameValue,
 		LabelInstance:  echo.Name,
-		LabelComponent: CompanionComponentValue,
+		LabelComponent: companionComponentValue,
 		LabelManagedBy: FieldOwner,
 	}
 }
 
-// CommonLabels returns the labels that an Echo gives to all of its objects and pods.
-func CommonLabels(echo *v1.Echo) map[string]string {
+// commonLabels returns the labels that an Echo gives to all of its objects and pods.
+func commonLabels(echo *v1.Echo) map[string]string {
 	if echo.Spec.CommonMetadata == nil {
 		return nil
 	}
-	return AsLabels(echo.Spec.CommonMetadata.Labels)
+	return asLabels(echo.Spec.CommonMetadata.Labels)
 }
 
-// AsLabels converts labels from the Echo API to Kubernetes labels.
-func AsLabels(given v1.Labels) map[string]string {
+// asLabels converts labels from the Echo API to Kubernetes labels.
+func asLabels(given v1.Labels) map[string]string {
 	labels := make(map[string]string, len(given))
 	for key, value := range given {
 		labels[key] = string(value)
@@ -158,8 +159,8 @@ func AsLabels(given v1.Labels) map[string]string {
 	return labels
 }
 
-// CommonAnnotations returns the annotations that an Echo gives to all of its objects and pods.
-func CommonAnnotations(echo *v1.Echo) map[string]string {
+// commonAnnotations returns the annotations that an Echo gives to all of its objects and pods.
+func commonAnnotations(echo *v1.Echo) map[string]string {
 	if echo.Spec.CommonMetadata == nil {
 		return nil
 	}
@@ -180,4 +181,19 @@ func IsManaged(object client.Object) bool { return object.GetLabels()[LabelManag
 // ManagedSelector selects everything that the operator creates, and nothing else.
 func ManagedSelector() labels.Selector {
 	return labels.SelectorFromSet(labels.Set{LabelManagedBy: FieldOwner})
+}
+
+// IsOwnEntry reports whether an entry in the managed fields of an object lists the fields that the operator applied.
+func IsOwnEntry(entry metav1.ManagedFieldsEntry) bool {
+	return entry.Manager == FieldOwner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+}
+
+// AppliedAt returns the time at which the operator last changed an object, or, if that time is not known, the object's creation time.
+func AppliedAt(object client.Object) time.Time {
+	for _, entry := range object.GetManagedFields() {
+		if IsOwnEntry(entry) && entry.Time != nil {
+			return entry.Time.Time
+		}
+	}
+	return object.GetCreationTimestamp().Time
 }

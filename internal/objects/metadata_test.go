@@ -25,9 +25,9 @@ import (
 func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
 	t.Helper()
 	g := NewWithT(t)
-	want, err := WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), &v1.Echo{}, labels, owner)
+	want, err := withMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), &v1.Echo{}, labels, owner)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(AddDigest(want)).To(Succeed())
+	g.Expect(addDigest(want)).To(Succeed())
 	for key, value := range annotations {
 		g.Expect(want.GetAnnotations()[key]).To(Equal(value), "the annotation %s", key)
 	}
@@ -57,7 +57,7 @@ func TestWithMetadata_commonMetadata(t *testing.T) {
 	g := NewWithT(t)
 	echo := &v1.Echo{Spec: v1.EchoSpec{CommonMetadata: &v1.CommonMetadata{Labels: v1.Labels{"a": "common", "b": "common"},
 		Annotations: v1.Annotations{"c": "common", "d": "common"}}}}
-	want, err := WithMetadata(corev1ac.Service("x", "ns").WithAnnotations(map[string]string{"c": "own"}), echo,
+	want, err := withMetadata(corev1ac.Service("x", "ns").WithAnnotations(map[string]string{"c": "own"}), echo,
 		map[string]string{"a": "own"}, metav1.OwnerReference{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(want.GetLabels()).To(Equal(map[string]string{"a": "own", "b": "common"}))
@@ -87,12 +87,12 @@ func TestCommonMetadata_everyObject(t *testing.T) {
 }
 
 func TestWithMetadata_returnsConversionError(t *testing.T) {
-	_, err := WithMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
+	_, err := withMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
 	NewWithT(t).Expect(err).To(HaveOccurred(), "an object that cannot be converted was accepted")
 }
 
 func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {
-	reference := CompanionOwnerReference(&corev1.Pod{Name: "web-0", UID: "u"})
+	reference := companionOwnerReference(&corev1.Pod{Name: "web-0", UID: "u"})
 	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller ||
 		*reference.BlockOwnerDeletion {
 		t.Errorf("got %+v", reference)
@@ -209,7 +209,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range append(all, PodMonitor(echo), job) {
 		if c.Desired != nil {
-			g.Expect(AddDigest(c.Desired)).To(Succeed())
+			g.Expect(addDigest(c.Desired)).To(Succeed())
 			made[c.Kind] = c.Desired.GetAnnotations()[v1.AppliedHashAnnotation]
 		}
 	}
@@ -256,13 +256,13 @@ func TestSelectorLabels(t *testing.T) {
 		labels map[string]string
 		by     []string
 	}{
-		"a pod of the Echo":           {ChildLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
-		"a companion of the Echo":     {CompanionLabels(echo), []string{"status of the Echo", "cache"}},
-		"a pod of another Echo":       {ChildLabels(neighbor), []string{"cache"}},
-		"a companion of another Echo": {CompanionLabels(neighbor), []string{"cache"}},
+		"a pod of the Echo":           {childLabels(echo), []string{"Service and Deployment", "status of the Echo", "cache"}},
+		"a companion of the Echo":     {companionLabels(echo), []string{"status of the Echo", "cache"}},
+		"a pod of another Echo":       {childLabels(neighbor), []string{"cache"}},
+		"a companion of another Echo": {companionLabels(neighbor), []string{"cache"}},
 		"a pod without labels":        {nil, nil},
-		"a pod of Helm":               {map[string]string{LabelName: NameValue, LabelManagedBy: "Helm"}, nil},
-		"a pod of Helm, same name": {map[string]string{LabelName: NameValue, LabelInstance: "x", LabelManagedBy: "Helm"},
+		"a pod of Helm":               {map[string]string{LabelName: nameValue, LabelManagedBy: "Helm"}, nil},
+		"a pod of Helm, same name": {map[string]string{LabelName: nameValue, LabelInstance: "x", LabelManagedBy: "Helm"},
 			[]string{"Service and Deployment"}},
 	} {
 		want := map[string]bool{}
@@ -278,7 +278,7 @@ func TestSelectorLabels(t *testing.T) {
 func TestChildLabels_validForLongestName(t *testing.T) {
 	// This is the longest name that the schema accepts. The name is also a label value.
 	longest := support.Echo("ns", "a23456789-123456789-123456789-123456789-123456789-123456789-123")
-	for name, all := range map[string]map[string]string{"children": ChildLabels(longest), "companions": CompanionLabels(longest)} {
+	for name, all := range map[string]map[string]string{"children": childLabels(longest), "companions": companionLabels(longest)} {
 		for key, value := range all {
 			problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)
 			NewWithT(t).Expect(problems).To(BeNil(), "%s: %s=%s", name, key, value)
@@ -290,8 +290,8 @@ func TestEchoOf(t *testing.T) {
 	g := NewWithT(t)
 	pod := support.PodWithCompanionLabel()
 	g.Expect(EchoOf(pod)).To(BeEmpty())
-	for name, all := range map[string]map[string]string{"a pod": ChildLabels(support.Echo("ns", "x")),
-		"a companion": CompanionLabels(support.Echo("ns", "x"))} {
+	for name, all := range map[string]map[string]string{"a pod": childLabels(support.Echo("ns", "x")),
+		"a companion": companionLabels(support.Echo("ns", "x"))} {
 		pod.Labels = all
 		g.Expect(EchoOf(pod)).To(Equal("x"), name)
 	}

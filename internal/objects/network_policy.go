@@ -22,21 +22,31 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 	}
 	allow := networkingv1ac.NetworkPolicyIngressRule()
 	for i := range desired.From {
-		allow.WithFrom(AsConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
+		allow.WithFrom(asConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
 	}
 	if len(desired.From) == 0 { // a rule without peers would allow traffic from anywhere
 		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
-	ports := requestPorts(echo)
+	requestPorts := []int32{echo.Spec.Port}
+	if hasTLS(&echo.Spec) {
+		requestPorts = append(requestPorts, httpsPort(echo.Spec.TLS))
+	}
+	ports := slices.Clone(requestPorts)
 	if config.Images.FirstParty(config.Images.Of(echo)) { // other images do not have a metrics port
-		ports = slices.Insert(ports, 1, MetricsPort(echo))
+		ports = slices.Insert(ports, 1, metricsPort(echo))
 	}
 	for _, port := range ports {
 		allow.WithPorts(tcpPort(port))
 	}
 	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
-	if len(echo.Spec.Checks) > 0 {
-		rules = append(rules, fromChecks(echo))
+	if len(echo.Spec.Checks) > 0 { // they send requests directly to the pods
+		checks := networkingv1ac.NetworkPolicyIngressRule().
+			WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
+				WithMatchLabels(map[string]string{LabelName: checkNameValue, LabelInstance: echo.Name})))
+		for _, port := range requestPorts {
+			checks.WithPorts(tcpPort(port))
+		}
+		rules = append(rules, checks)
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
@@ -45,27 +55,9 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 				WithMatchExpressions(metav1ac.LabelSelectorRequirement().
 					WithKey(LabelName).
 					WithOperator(metav1.LabelSelectorOpIn).
-					WithValues(NameValue, CompanionNameValue))).
+					WithValues(nameValue, companionNameValue))).
 			WithPolicyTypes(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress).
 			WithIngress(rules...))
-}
-
-// fromChecks returns the rule that allows an Echo's checks to send requests directly to its pods.
-func fromChecks(echo *v1.Echo) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
-	rule := networkingv1ac.NetworkPolicyIngressRule().WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
-		WithMatchLabels(map[string]string{LabelName: checkNameValue, LabelInstance: echo.Name})))
-	for _, port := range requestPorts(echo) {
-		rule.WithPorts(tcpPort(port))
-	}
-	return rule
-}
-
-// requestPorts returns the ports on which the echo servers receive requests.
-func requestPorts(echo *v1.Echo) []int32 {
-	if HasTLS(&echo.Spec) {
-		return []int32{echo.Spec.Port, HTTPSPort(echo.Spec.TLS)}
-	}
-	return []int32{echo.Spec.Port}
 }
 
 func tcpPort(port int32) *networkingv1ac.NetworkPolicyPortApplyConfiguration {
@@ -84,7 +76,10 @@ func noEgress(policy *Child) {
 // outside the namespace, DroppedTraffic returns nothing, because that peer could be any of these sources.
 func DroppedTraffic(echo *v1.Echo) []string {
 	policy := echo.Spec.NetworkPolicy
-	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, isOutside) {
+	mayBeOutside := func(peer networkingv1.NetworkPolicyPeer) bool {
+		return peer.NamespaceSelector != nil || peer.IPBlock != nil
+	}
+	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, mayBeOutside) {
 		return nil
 	}
 	var dropped []string
@@ -103,9 +98,4 @@ func DroppedTraffic(echo *v1.Echo) []string {
 		}
 	}
 	return dropped
-}
-
-// isOutside reports whether a peer may be outside the Echo's namespace.
-func isOutside(peer networkingv1.NetworkPolicyPeer) bool {
-	return peer.NamespaceSelector != nil || peer.IPBlock != nil
 }

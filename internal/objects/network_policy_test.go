@@ -70,10 +70,10 @@ func TestNetworkPolicy_selectsOnlyPodsOfEcho(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"an echo server":                 {ChildLabels(support.Echo("ns", "x")), true},
-		"a companion":                    {CompanionLabels(support.Echo("ns", "x")), true},
-		"an echo server of another Echo": {ChildLabels(support.Echo("ns", "y")), false},
-		"a companion of another Echo":    {CompanionLabels(support.Echo("ns", "y")), false},
+		"an echo server":                 {childLabels(support.Echo("ns", "x")), true},
+		"a companion":                    {companionLabels(support.Echo("ns", "x")), true},
+		"an echo server of another Echo": {childLabels(support.Echo("ns", "y")), false},
+		"a companion of another Echo":    {companionLabels(support.Echo("ns", "y")), false},
 		"another program":                {map[string]string{LabelInstance: "x", LabelName: "postgresql"}, false},
 	} {
 		g.Expect(selector.Matches(labels.Set(c.labels))).To(Equal(c.want), name)

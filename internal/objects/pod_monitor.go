@@ -12,6 +12,34 @@ import (
 
 const podMonitorKind = "PodMonitor"
 
+// PodMonitor returns the child that makes Prometheus scrape metrics from an Echo's servers and companions. Its Desired field is nil if the
+// Echo does not request monitoring. The scrape job has the name of the Echo.
+func PodMonitor(echo *v1.Echo) Child {
+	child := Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
+	if !HasMonitoring(echo) {
+		return child
+	}
+	child.Desired = NewPodMonitor()
+	child.Desired.SetNamespace(echo.Namespace)
+	child.Desired.SetName(echo.Name)
+	setMetadata(child.Desired, echo, childLabels(echo), childOwnerReference(echo))
+	child.Desired.Object["spec"] = map[string]any{
+		"jobLabel": LabelInstance,
+		"selector": map[string]any{
+			"matchLabels": map[string]any{LabelInstance: echo.Name},
+			"matchExpressions": []any{map[string]any{"key": LabelName, "operator": "In",
+				"values": []any{nameValue, companionNameValue}}},
+		},
+		"podMetricsEndpoints": []any{map[string]any{"port": metricsPortName, "path": "/metrics"}},
+	}
+	return child
+}
+
+// HasMonitoring reports whether an Echo requests monitoring.
+func HasMonitoring(echo *v1.Echo) bool {
+	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
+}
+
 // MonitoringGroupVersion returns the group and version of the Prometheus Operator's API:
 // github.com/prometheus-operator/prometheus-operator.
 func MonitoringGroupVersion() schema.GroupVersion {
@@ -25,35 +53,8 @@ func NewPodMonitor() *unstructured.Unstructured {
 	return object
 }
 
+// newPodMonitor returns an empty PodMonitor for the table of kinds.
 func newPodMonitor() client.Object { return NewPodMonitor() }
-
-// HasMonitoring reports whether an Echo requests monitoring.
-func HasMonitoring(echo *v1.Echo) bool {
-	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
-}
-
-// PodMonitor returns the child that makes Prometheus scrape metrics from an Echo's servers and companions. Its Desired field is nil if the
-// Echo does not request monitoring. The scrape job has the name of the Echo.
-func PodMonitor(echo *v1.Echo) Child {
-	child := Child{Kind: podMonitorKind, Key: client.ObjectKeyFromObject(echo), NewObject: newPodMonitor}
-	if !HasMonitoring(echo) {
-		return child
-	}
-	child.Desired = NewPodMonitor()
-	child.Desired.SetNamespace(echo.Namespace)
-	child.Desired.SetName(echo.Name)
-	SetMetadata(child.Desired, echo, ChildLabels(echo), ChildOwnerReference(echo))
-	child.Desired.Object["spec"] = map[string]any{
-		"jobLabel": LabelInstance,
-		"selector": map[string]any{
-			"matchLabels": map[string]any{LabelInstance: echo.Name},
-			"matchExpressions": []any{map[string]any{"key": LabelName, "operator": "In",
-				"values": []any{NameValue, CompanionNameValue}}},
-		},
-		"podMetricsEndpoints": []any{map[string]any{"port": MetricsPortName, "path": "/metrics"}},
-	}
-	return child
-}
 
 // IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations, and spec. It ignores additional fields, whether other
 // clients added them or the API server set them as defaults. It does not ignore additional list items or additions to the selector, because

@@ -42,10 +42,10 @@ func TestPodMonitor_selectsOnlyPodsOfEcho(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"an echo server":                 {ChildLabels(echo), true},
-		"a companion":                    {CompanionLabels(echo), true},
-		"an echo server of another Echo": {ChildLabels(neighbor), false},
-		"a companion elsewhere":          {CompanionLabels(neighbor), false},
+		"an echo server":                 {childLabels(echo), true},
+		"a companion":                    {companionLabels(echo), true},
+		"an echo server of another Echo": {childLabels(neighbor), false},
+		"a companion elsewhere":          {companionLabels(neighbor), false},
 		"a pod of another client":        {map[string]string{LabelInstance: "x", LabelName: "shop"}, false},
 	} {
 		g.Expect(selects.Matches(labels.Set(c.labels))).To(Equal(c.want), name)

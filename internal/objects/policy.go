@@ -1,9 +1,6 @@
-// Package policy determines which specs the operator rejects: specs with conflicting fields, and specs that exceed an administrator's
-// limits for replicas, checks, and privileges.
 package objects
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,7 +30,7 @@ func (p Policy) Check(echo *v1.Echo, desired ...Child) error {
 			Message: fmt.Sprintf("The field spec.replicas is %d, but the operator allows at most %d", echo.Spec.DesiredReplicas(), p.MaxReplicas),
 			Advice:  "Lower spec.replicas, or ask an administrator to raise the operator's MAX_REPLICAS."}
 	}
-	if err := ValidateFields(echo); err != nil {
+	if err := validateFields(echo); err != nil {
 		return err
 	}
 	for _, c := range desired {
@@ -43,6 +40,8 @@ func (p Policy) Check(echo *v1.Echo, desired ...Child) error {
 	}
 	return nil
 }
+
+func (p Policy) allows(echo *v1.Echo, child Child) bool { return p.Check(echo, child) == nil }
 
 // AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone who can create an
 // Echo could use its checks to find out which addresses respond.
@@ -75,63 +74,34 @@ func isBelow(url, base string) bool {
 	return url == base || strings.HasPrefix(url, base+"/") && !strings.Contains(url+"/", "/../") && !strings.ContainsAny(url[len(base):], `%\`)
 }
 
-// ValidateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules are not in the schema, so that
+// validateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules are not in the schema, so that
 // they can change together with defaults outside the schema.
-func ValidateFields(echo *v1.Echo) error {
-	if err := cmp.Or(portClash(echo), servicePortClash(echo), missingTLS(echo), hostnameClash(echo)); err != nil {
-		return err
+func validateFields(echo *v1.Echo) error {
+	if tls := echo.Spec.TLS; hasTLS(&echo.Spec) {
+		port := httpsPort(tls)
+		switch {
+		case port == echo.Spec.Port:
+			return &InvalidSpecError{Message: fmt.Sprintf("The field spec.tls.port %s, the same port as spec.port", isOrDefaults(tls.Port, port)),
+				Advice: "Set one of them to another port, because the containers listen on both."}
+		case port == metricsPort(echo):
+			return &InvalidSpecError{
+				Message: fmt.Sprintf("The field spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(tls.Port, port)),
+				Advice:  "Set spec.tls.port to another port: metrics use port 9090, or 9091 if spec.port is 9090."}
+		case httpsServicePort(tls) == echo.Spec.Service.Port:
+			return &InvalidSpecError{
+				Message: fmt.Sprintf("The field spec.tls.servicePort %s, the same port as spec.service.port",
+					isOrDefaults(tls.ServicePort, echo.Spec.Service.Port)),
+				Advice: "Set one of them to another port, because the Service has both."}
+		}
 	}
-	return nil // untyped, because a nil pointer in an interface is not nil
-}
-
-// portClash returns an error if the containers cannot listen on the HTTPS port.
-func portClash(echo *v1.Echo) *InvalidSpecError {
-	if !HasTLS(&echo.Spec) {
+	if !HasGateway(echo) {
 		return nil
 	}
-	switch port := HTTPSPort(echo.Spec.TLS); port {
-	case echo.Spec.Port:
-		return &InvalidSpecError{Message: fmt.Sprintf("The field spec.tls.port %s, the same port as spec.port", isOrDefaults(echo.Spec.TLS.Port, port)),
-			Advice: "Set one of them to another port, because the containers listen on both."}
-	case MetricsPort(echo):
-		return &InvalidSpecError{
-			Message: fmt.Sprintf("The field spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(echo.Spec.TLS.Port, port)),
-			Advice:  "Set spec.tls.port to another port: metrics use port 9090, or 9091 if spec.port is 9090."}
+	if echo.Spec.Gateway.BackendTLS != nil && !hasTLS(&echo.Spec) {
+		return &InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate for the echo servers",
+			Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
 	}
-	return nil
-}
-
-// servicePortClash returns an error if the Service cannot expose the HTTPS port.
-func servicePortClash(echo *v1.Echo) *InvalidSpecError {
-	if !HasTLS(&echo.Spec) || HTTPSServicePort(echo.Spec.TLS) != echo.Spec.Service.Port {
-		return nil
-	}
-	return &InvalidSpecError{
-		Message: fmt.Sprintf("The field spec.tls.servicePort %s, the same port as spec.service.port",
-			isOrDefaults(echo.Spec.TLS.ServicePort, echo.Spec.Service.Port)),
-		Advice: "Set one of them to another port, because the Service has both."}
-}
-
-// isOrDefaults returns text that states which port a field holds, and whether the port is the default.
-func isOrDefaults(field, port int32) string {
-	if field == 0 {
-		return fmt.Sprintf("is %d by default", port)
-	}
-	return fmt.Sprintf("is %d", port)
-}
-
-// missingTLS returns an error if Gateways must connect over HTTPS, but the echo servers have no certificate.
-func missingTLS(echo *v1.Echo) *InvalidSpecError {
-	if !HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil || HasTLS(&echo.Spec) {
-		return nil
-	}
-	return &InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate for the echo servers",
-		Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
-}
-
-// hostnameClash returns an error that names the overlapping host names of the HTTPRoute and the GRPCRoute, or nil if none overlap.
-func hostnameClash(echo *v1.Echo) *InvalidSpecError {
-	if !HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
+	if echo.Spec.Gateway.GRPC == nil {
 		return nil
 	}
 	for _, grpc := range echo.Spec.Gateway.GRPC.Hostnames {
@@ -144,6 +114,14 @@ func hostnameClash(echo *v1.Echo) *InvalidSpecError {
 		}
 	}
 	return nil
+}
+
+// isOrDefaults returns text that states which port a field holds, and whether the port is the default.
+func isOrDefaults(field, port int32) string {
+	if field == 0 {
+		return fmt.Sprintf("is %d by default", port)
+	}
+	return fmt.Sprintf("is %d", port)
 }
 
 // covers reports whether a pattern, such as *.example.com, matches every name that another host name matches.

@@ -69,7 +69,7 @@ func TestValidateFields(t *testing.T) {
 		"a wildcard and its domain":                  {hosts("*.example.com", "example.com"), ""},
 		"overlapping names of a gateway that is off": {disabled, ""},
 	} {
-		err := ValidateFields(&v1.Echo{Spec: c.spec})
+		err := validateFields(&v1.Echo{Spec: c.spec})
 		if c.want == "" && err == nil {
 			continue
 		}
@@ -188,7 +188,7 @@ func TestNewPodSecurity_rejectsUnknownStandard(t *testing.T) {
 	}
 }
 
-// TestOf_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo sets
+// TestDesired_podsMeetBaseline checks that the operator never adds a field that violates the baseline standard. Only fields that an Echo sets
 // can violate it.
 func TestDesired_podsMeetBaseline(t *testing.T) {
 	g, policy := support.NewGenerator(), Policy{MaxReplicas: 20, PodSecurity: standard(t, "baseline")}

@@ -23,6 +23,71 @@ const GatewayKind = "Gateway"
 // GatewayGroupVersion returns the group and version of Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }
 
+// httpRoute returns the HTTPRoute from an Echo's Gateways to its Service, or nil if the HTTPRoute is disabled.
+func httpRoute(echo *v1.Echo, _ Config) any {
+	if !HasGateway(echo) {
+		return nil
+	}
+	desired := echo.Spec.Gateway
+	rule := gatewayv1ac.HTTPRouteRule().
+		WithMatches(gatewayv1ac.HTTPRouteMatch().WithPath(gatewayv1ac.HTTPPathMatch().
+			WithType(gatewayv1.PathMatchPathPrefix).
+			WithValue(cmp.Or(desired.Path, "/")))).
+		WithBackendRefs(gatewayv1ac.HTTPBackendRef().
+			WithGroup("").
+			WithKind("Service").
+			WithName(gatewayv1.ObjectName(echo.Name)).
+			WithPort(routedPort(echo)).
+			WithWeight(1))
+	return gatewayv1ac.HTTPRoute(echo.Name, echo.Namespace).
+		WithAnnotations(desired.Annotations).
+		WithSpec(gatewayv1ac.HTTPRouteSpec().
+			WithParentRefs(parents(echo)...).
+			WithHostnames(hostnamesOf(desired.Hostnames)...).
+			WithRules(rule))
+}
+
+// grpcRoute returns the GRPCRoute from an Echo's Gateways to its Service, or nil if the GRPCRoute is disabled.
+func grpcRoute(echo *v1.Echo, _ Config) any {
+	if !HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
+		return nil
+	}
+	desired := echo.Spec.Gateway
+	rule := gatewayv1ac.GRPCRouteRule().WithBackendRefs(gatewayv1ac.GRPCBackendRef().
+		WithGroup("").
+		WithKind("Service").
+		WithName(gatewayv1.ObjectName(echo.Name)).
+		WithPort(routedPort(echo)).
+		WithWeight(1))
+	return gatewayv1ac.GRPCRoute(echo.Name, echo.Namespace).
+		WithAnnotations(desired.Annotations).
+		WithSpec(gatewayv1ac.GRPCRouteSpec().
+			WithParentRefs(parents(echo)...).
+			WithHostnames(hostnamesOf(desired.GRPC.Hostnames)...).
+			WithRules(rule))
+}
+
+// backendTLSPolicy returns the BackendTLSPolicy that makes an Echo's Gateways connect to the Echo over HTTPS, or nil if they use HTTP.
+func backendTLSPolicy(echo *v1.Echo, _ Config) any {
+	if !HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil {
+		return nil
+	}
+	desired := echo.Spec.Gateway.BackendTLS
+	return gatewayv1ac.BackendTLSPolicy(echo.Name, echo.Namespace).
+		WithSpec(gatewayv1ac.BackendTLSPolicySpec().
+			WithTargetRefs(gatewayv1ac.LocalPolicyTargetReferenceWithSectionName().
+				WithGroup("").
+				WithKind("Service").
+				WithName(gatewayv1.ObjectName(echo.Name)).
+				WithSectionName(httpsPortName)).
+			WithValidation(gatewayv1ac.BackendTLSPolicyValidation().
+				WithHostname(gatewayv1.PreciseHostname(desired.Hostname)).
+				WithCACertificateRefs(gatewayv1ac.LocalObjectReference().
+					WithGroup("").
+					WithKind("ConfigMap").
+					WithName(gatewayv1.ObjectName(desired.CAConfigMap)))))
+}
+
 // parents returns references to an Echo's Gateways. The references contain the API server's defaults, because the list is compared as a
 // whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
@@ -55,73 +120,8 @@ func hostnamesOf(names []string) []gatewayv1.Hostname {
 // routedPort returns the Service port to which gateways send requests: the HTTPS port if they connect over HTTPS, and the HTTP port
 // otherwise.
 func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
-	if echo.Spec.Gateway.BackendTLS != nil && HasTLS(&echo.Spec) {
-		return HTTPSServicePort(echo.Spec.TLS)
+	if echo.Spec.Gateway.BackendTLS != nil && hasTLS(&echo.Spec) {
+		return httpsServicePort(echo.Spec.TLS)
 	}
 	return echo.Spec.Service.Port
-}
-
-// HTTPRoute returns the HTTPRoute from an Echo's Gateways to its Service, or nil if the HTTPRoute is disabled.
-func HTTPRoute(echo *v1.Echo, _ Config) any {
-	if !HasGateway(echo) {
-		return nil
-	}
-	desired := echo.Spec.Gateway
-	rule := gatewayv1ac.HTTPRouteRule().
-		WithMatches(gatewayv1ac.HTTPRouteMatch().WithPath(gatewayv1ac.HTTPPathMatch().
-			WithType(gatewayv1.PathMatchPathPrefix).
-			WithValue(cmp.Or(desired.Path, "/")))).
-		WithBackendRefs(gatewayv1ac.HTTPBackendRef().
-			WithGroup("").
-			WithKind("Service").
-			WithName(gatewayv1.ObjectName(echo.Name)).
-			WithPort(routedPort(echo)).
-			WithWeight(1))
-	return gatewayv1ac.HTTPRoute(echo.Name, echo.Namespace).
-		WithAnnotations(desired.Annotations).
-		WithSpec(gatewayv1ac.HTTPRouteSpec().
-			WithParentRefs(parents(echo)...).
-			WithHostnames(hostnamesOf(desired.Hostnames)...).
-			WithRules(rule))
-}
-
-// GRPCRoute returns the GRPCRoute from an Echo's Gateways to its Service, or nil if the GRPCRoute is disabled.
-func GRPCRoute(echo *v1.Echo, _ Config) any {
-	if !HasGateway(echo) || echo.Spec.Gateway.GRPC == nil {
-		return nil
-	}
-	desired := echo.Spec.Gateway
-	rule := gatewayv1ac.GRPCRouteRule().WithBackendRefs(gatewayv1ac.GRPCBackendRef().
-		WithGroup("").
-		WithKind("Service").
-		WithName(gatewayv1.ObjectName(echo.Name)).
-		WithPort(routedPort(echo)).
-		WithWeight(1))
-	return gatewayv1ac.GRPCRoute(echo.Name, echo.Namespace).
-		WithAnnotations(desired.Annotations).
-		WithSpec(gatewayv1ac.GRPCRouteSpec().
-			WithParentRefs(parents(echo)...).
-			WithHostnames(hostnamesOf(desired.GRPC.Hostnames)...).
-			WithRules(rule))
-}
-
-// BackendTLSPolicy returns the BackendTLSPolicy that makes an Echo's Gateways connect to the Echo over HTTPS, or nil if they use HTTP.
-func BackendTLSPolicy(echo *v1.Echo, _ Config) any {
-	if !HasGateway(echo) || echo.Spec.Gateway.BackendTLS == nil {
-		return nil
-	}
-	desired := echo.Spec.Gateway.BackendTLS
-	return gatewayv1ac.BackendTLSPolicy(echo.Name, echo.Namespace).
-		WithSpec(gatewayv1ac.BackendTLSPolicySpec().
-			WithTargetRefs(gatewayv1ac.LocalPolicyTargetReferenceWithSectionName().
-				WithGroup("").
-				WithKind("Service").
-				WithName(gatewayv1.ObjectName(echo.Name)).
-				WithSectionName(HTTPSPortName)).
-			WithValidation(gatewayv1ac.BackendTLSPolicyValidation().
-				WithHostname(gatewayv1.PreciseHostname(desired.Hostname)).
-				WithCACertificateRefs(gatewayv1ac.LocalObjectReference().
-					WithGroup("").
-					WithKind("ConfigMap").
-					WithName(gatewayv1.ObjectName(desired.CAConfigMap)))))
 }

@@ -14,14 +14,18 @@ import (
 // service returns the Service in front of an Echo's pods.
 func service(echo *v1.Echo, _ Config) any {
 	desired := echo.Spec.Service
+	http := servicePort(portName, desired.Port).WithName(servicePortName(echo))
+	if desired.AppProtocol != "" {
+		http.WithAppProtocol(desired.AppProtocol)
+	}
 	spec := corev1ac.ServiceSpec().
 		WithType(desired.Type).
 		WithSelector(SelectorLabels(echo)).
-		WithPorts(httpPort(echo)).
+		WithPorts(http).
 		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).
 		WithIPFamilies(desired.IPFamilies...)
-	if HasTLS(&echo.Spec) {
-		spec.WithPorts(servicePort(HTTPSPortName, HTTPSServicePort(echo.Spec.TLS)).WithName(HTTPSPortName))
+	if hasTLS(&echo.Spec) {
+		spec.WithPorts(servicePort(httpsPortName, httpsServicePort(echo.Spec.TLS)).WithName(httpsPortName))
 	}
 	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
 	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)
@@ -40,15 +44,6 @@ func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, 
 	}
 }
 
-// httpPort returns the Service's HTTP port.
-func httpPort(echo *v1.Echo) *corev1ac.ServicePortApplyConfiguration {
-	port := servicePort(PortName, echo.Spec.Service.Port).WithName(ServicePortName(echo))
-	if protocol := echo.Spec.Service.AppProtocol; protocol != "" {
-		port.WithAppProtocol(protocol)
-	}
-	return port
-}
-
 // servicePort returns a Service port that targets a port of the containers.
 func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfiguration {
 	return corev1ac.ServicePort().WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(target))
@@ -56,12 +51,10 @@ func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfigurat
 
 // refineService sets the functions that determine when a Service is recreated, and which values an update preserves.
 func refineService(service *Child) {
-	service.Recreate, service.MergeLive, service.TriedAsCopy = recreateService, withSecondFamily, true
-}
-
-// recreateService reports whether a Service must be recreated.
-func recreateService(want, have map[string]any, owned *fieldpath.Set) bool {
-	return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
+	service.MergeLive, service.TriedAsCopy = withSecondFamily, true
+	service.Recreate = func(want, have map[string]any, owned *fieldpath.Set) bool {
+		return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
+	}
 }
 
 // recreateForClass reports whether a Service must be recreated because its load balancer class differs. A class that another client set,

@@ -1,4 +1,7 @@
-// Package desired builds the objects that an Echo requires. Table lists the kinds of these objects.
+// Package objects builds the objects that an Echo is made of: its children, its companions, and the CronJobs of its checks. It also
+// determines an Echo's URLs, and which specs the operator rejects. Table lists the kinds of objects.
+//
+// The functions in this package send no requests.
 package objects
 
 import (
@@ -26,9 +29,9 @@ type Kind struct {
 	Optional bool
 	// Kept is a space-separated list of the fields that must-gather writes. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept string
+	// NewObject returns an empty object of the Go type for the kind.
+	NewObject func() client.Object
 
-	// newObject returns an empty object of the Go type for the kind.
-	newObject func() client.Object
 	// build returns an apply configuration without labels or an owner, or nil if an Echo does not request the kind. The build field itself is
 	// nil if the Echo reconciler does not create the kind.
 	build func(*v1.Echo, Config) any
@@ -43,25 +46,47 @@ func Table() []Kind {
 	gateways := GatewayGroupVersion()
 	const whole = "spec status"
 	return []Kind{
-		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), newObject: empty[corev1.Service], build: service, refine: refineService,
+		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), NewObject: empty[corev1.Service], build: service, refine: refineService,
 			Kept: whole},
-		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), newObject: empty[appsv1.Deployment], build: deployment, runsPods: true},
-		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), newObject: empty[policyv1.PodDisruptionBudget],
+		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), NewObject: empty[appsv1.Deployment], build: deployment, runsPods: true},
+		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), NewObject: empty[policyv1.PodDisruptionBudget],
 			build: disruptionBudget, Kept: whole},
-		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), newObject: empty[networkingv1.Ingress], build: Ingress,
-			refine: RefineIngress, Kept: whole},
-		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), newObject: empty[networkingv1.NetworkPolicy],
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), NewObject: empty[networkingv1.Ingress], build: ingress,
+			refine: refineIngress, Kept: whole},
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), NewObject: empty[networkingv1.NetworkPolicy],
 			build: networkPolicy, refine: noEgress, Kept: "spec"},
-		{GroupVersionKind: gateways.WithKind(BackendTLSPolicyKind), newObject: empty[gatewayv1.BackendTLSPolicy],
-			build: BackendTLSPolicy, Kept: whole, Optional: true},
-		{GroupVersionKind: gateways.WithKind(HTTPRouteKind), newObject: empty[gatewayv1.HTTPRoute], build: HTTPRoute, Kept: whole,
+		{GroupVersionKind: gateways.WithKind(BackendTLSPolicyKind), NewObject: empty[gatewayv1.BackendTLSPolicy],
+			build: backendTLSPolicy, Kept: whole, Optional: true},
+		{GroupVersionKind: gateways.WithKind(HTTPRouteKind), NewObject: empty[gatewayv1.HTTPRoute], build: httpRoute, Kept: whole,
 			Optional: true},
-		{GroupVersionKind: gateways.WithKind(GRPCRouteKind), newObject: empty[gatewayv1.GRPCRoute], build: GRPCRoute, Kept: whole,
+		{GroupVersionKind: gateways.WithKind(GRPCRouteKind), NewObject: empty[gatewayv1.GRPCRoute], build: grpcRoute, Kept: whole,
 			Optional: true},
-		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), newObject: newPodMonitor, Kept: "spec", Optional: true},
-		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind(cronJobKind), newObject: NewCronJob},
+		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), NewObject: newPodMonitor, Kept: "spec", Optional: true},
+		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind(cronJobKind), NewObject: NewCronJob},
 	}
 }
+
+// Config holds the cluster-wide settings that affect the children of all Echoes.
+type Config struct {
+	Images Images
+	// TLS holds the cluster's requirements for TLS endpoints. It affects only Echoes with TLS.
+	TLS TLSProfile
+	// Served holds the optional kinds that the cluster serves.
+	Served Served
+	// Routes is true if the cluster serves OpenShift Routes.
+	Routes bool
+}
+
+// TLSProfile holds a cluster's requirements for TLS endpoints.
+type TLSProfile struct {
+	// MinVersion is the minimum TLS version, VersionTLS12 or VersionTLS13.
+	MinVersion string
+	// Ciphers contains the IANA names of the TLS 1.2 cipher suites.
+	Ciphers []string
+}
+
+// Served holds the Gateway API kinds that the cluster serves and the operator may use. It never changes.
+type Served map[string]bool
 
 // empty returns an empty object of a Go type.
 func empty[T any, P interface {
@@ -70,9 +95,6 @@ func empty[T any, P interface {
 }]() client.Object {
 	return P(new(T))
 }
-
-// NewObject returns an empty object of the kind.
-func (k Kind) NewObject() client.Object { return k.newObject() }
 
 // Named reports whether objects of this kind have the same name as their Echo. The CronJobs of checks have their own names.
 func (k Kind) Named() bool { return k.Kind != cronJobKind }
@@ -83,55 +105,8 @@ func (k Kind) Resource() schema.GroupVersionResource {
 	return plural
 }
 
-// kindsOfEcho returns the kinds of children that the Echo reconciler creates in a cluster that serves the given optional kinds.
-func kindsOfEcho(served Served) []Kind {
-	return slices.DeleteFunc(Table(), func(k Kind) bool { return k.build == nil || k.Optional && !served[k.Kind] })
-}
-
-// Kinds returns an empty object of each kind of child that every cluster serves, in creation order.
-func Kinds() []client.Object { return KindsServed(nil) }
-
-// OptionalKinds returns an empty object of each optional kind of child, keyed by the name of the kind.
-func OptionalKinds() map[string]client.Object {
-	objects := map[string]client.Object{}
-	for _, k := range Table() {
-		if k.Optional && k.build != nil {
-			objects[k.Kind] = k.newObject()
-		}
-	}
-	return objects
-}
-
-// KindsServed returns an empty object of each kind of child in a cluster that serves the given optional kinds.
-func KindsServed(served Served) []client.Object {
-	var objects []client.Object
-	for _, k := range kindsOfEcho(served) {
-		objects = append(objects, k.newObject())
-	}
-	return objects
-}
-
-// KindsOf returns all children that an Echo can have, without their desired state.
-func KindsOf(echo *v1.Echo, served Served) []Child {
-	kinds := kindsOfEcho(served)
-	all := make([]Child, len(kinds))
-	for i, k := range kinds {
-		k.setChild(&all[i], echo, nil)
-	}
-	return all
-}
-
-// setChild sets the fields of a child of an Echo. desired may be nil.
-func (k Kind) setChild(c *Child, echo *v1.Echo, desired *unstructured.Unstructured) {
-	*c = Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.newObject, Desired: desired, Optional: k.Optional,
-		RunsPods: k.runsPods}
-	if k.refine != nil {
-		k.refine(c)
-	}
-}
-
-// Of returns an Echo's children of the kinds that the cluster serves. An error indicates a bug in the operator, because the children of
-// every valid Echo can be built.
+// Desired returns an Echo's children of the kinds that the cluster serves. An error indicates a bug in the operator, because the children
+// of every valid Echo can be built.
 func Desired(echo *v1.Echo, config Config) ([]Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]Child, len(kinds))
@@ -139,13 +114,42 @@ func Desired(echo *v1.Echo, config Config) ([]Child, error) {
 		var desired *unstructured.Unstructured
 		if configuration := k.build(echo, config); configuration != nil {
 			var err error
-			if desired, err = WithMetadata(configuration, echo, ChildLabels(echo), ChildOwnerReference(echo)); err != nil {
+			if desired, err = withMetadata(configuration, echo, childLabels(echo), childOwnerReference(echo)); err != nil {
 				return nil, err
 			}
 		}
-		k.setChild(&all[i], echo, desired)
+		all[i] = Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.NewObject, Desired: desired, Optional: k.Optional,
+			RunsPods: k.runsPods}
+		if k.refine != nil {
+			k.refine(&all[i])
+		}
 	}
 	return all, nil
+}
+
+// kindsOfEcho returns the kinds of children that the Echo reconciler creates in a cluster that serves the given optional kinds.
+func kindsOfEcho(served Served) []Kind {
+	return slices.DeleteFunc(Table(), func(k Kind) bool { return k.build == nil || k.Optional && !served[k.Kind] })
+}
+
+// OptionalKinds returns an empty object of each optional kind of child, keyed by the name of the kind.
+func OptionalKinds() map[string]client.Object {
+	objects := map[string]client.Object{}
+	for _, k := range Table() {
+		if k.Optional && k.build != nil {
+			objects[k.Kind] = k.NewObject()
+		}
+	}
+	return objects
+}
+
+// Kinds returns an empty object of each kind of child in a cluster that serves the given optional kinds.
+func Kinds(served Served) []client.Object {
+	var objects []client.Object
+	for _, k := range kindsOfEcho(served) {
+		objects = append(objects, k.NewObject())
+	}
+	return objects
 }
 
 // Unserved returns the kinds that an Echo requests but that the cluster does not serve, in creation order.

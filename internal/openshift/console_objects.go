@@ -44,7 +44,14 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	starts, err := collect(consoleFiles, "console_objects/*.yaml", quickStart)
+	starts, err := collect(consoleFiles, "console_objects/*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
+		content := struct{ Spec map[string]any }{}
+		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+			return nil, err
+		}
+		content.Spec["icon"] = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(manifests.Icon))
+		return object("ConsoleQuickStart", name, content.Spec), nil
+	})
 	return append(append(objects, snippets...), starts...), err
 }
 
@@ -100,15 +107,6 @@ func describedBy(text string) (title, description, content string) {
 		return "", "", text
 	}
 	return comment[0], strings.Join(comment[1:], " "), text
-}
-
-func quickStart(name, text string) (*unstructured.Unstructured, error) {
-	content := struct{ Spec map[string]any }{}
-	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-		return nil, err
-	}
-	content.Spec["icon"] = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(manifests.Icon))
-	return object("ConsoleQuickStart", name, content.Spec), nil
 }
 
 // object returns a cluster-scoped console object.

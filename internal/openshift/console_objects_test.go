@@ -152,8 +152,8 @@ func TestConsoleObjects_snippetsFitSpec(t *testing.T) {
 	}
 }
 
-// TestQuickStart_icon checks that a quick start has the operator's icon.
-func TestQuickStart_icon(t *testing.T) {
+// TestConsoleObjects_quickStartIcon checks that a quick start has the operator's icon.
+func TestConsoleObjects_quickStartIcon(t *testing.T) {
 	icon, _, _ := unstructured.NestedString(objectsByName(t)["echo-operator-first-echo"].Object, "spec", "icon")
 	encoded, found := strings.CutPrefix(icon, "data:image/svg+xml;base64,")
 	if svg, err := base64.StdEncoding.DecodeString(encoded); err != nil || !found || !strings.HasPrefix(string(svg), "<svg ") {

@@ -146,27 +146,26 @@ func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.folder != "" {
-		s.load()
+		loaded, err := readPair(s.folder)
+		switch {
+		case err == nil:
+			s.current, s.problem = &loaded, ""
+		case !errors.Is(err, fs.ErrNotExist) && err.Error() != s.problem: // the last problem has been logged
+			s.problem = err.Error()
+			s.log.Info("The certificate cannot be used. The endpoint continues to use the previous certificate.",
+				"folder", s.folder, "cause", s.problem)
+		}
 	}
 	if s.current != nil {
 		return s.current, nil
 	}
-	made, err := selfSigned()
-	s.current = made
-	return made, err
-}
-
-// load reads the files. A problem is logged only if it differs from the last problem.
-func (s *ServingCertificate) load() {
-	loaded, err := readPair(s.folder)
-	switch {
-	case err == nil:
-		s.current, s.problem = &loaded, ""
-	case !errors.Is(err, fs.ErrNotExist) && err.Error() != s.problem:
-		s.problem = err.Error()
-		s.log.Info("The certificate cannot be used. The endpoint continues to use the previous certificate.",
-			"folder", s.folder, "cause", s.problem)
+	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
+	if err != nil {
+		return nil, err
 	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	s.current = &pair
+	return s.current, err
 }
 
 func readPair(folder string) (tls.Certificate, error) {
@@ -179,13 +178,4 @@ func readPair(folder string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	return certificates.Pair(certificate, key)
-}
-
-func selfSigned() (*tls.Certificate, error) {
-	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	return &pair, err
 }

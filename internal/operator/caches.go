@@ -1,8 +1,3 @@
-// Package caches determines which objects in a cluster the operator caches, and which of their fields it keeps.
-//
-// The operator caches all Echoes, their objects and pods, the conditions of nodes, and Gateways. A second cache holds the pods with the
-// companion label, because a cache has only one selector per kind. Every replica fills its caches when it starts, whether or not it is the
-// leader. A process sets up its caches only once. If it needs different caches, it exits, and the next process sets them up.
 package operator
 
 import (
@@ -29,133 +24,12 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-// Informers holds the informers for all objects that the operator watches, keyed by object type.
-type Informers map[string]cache.Informer
-
-// NewInformers makes the caches fetch all watched objects as soon as the caches start. Otherwise, most objects would be fetched only after
-// the process becomes the leader and starts its controllers.
-func NewInformers(ctx context.Context, objects, labeledPods cache.Cache, watched []client.Object) (Informers, error) {
-	all := Informers{}
-	add := func(what string, from cache.Cache, object client.Object) error {
-		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("setting up the cache for %s: %w", what, err)
-		}
-		all[what] = informer
-		return nil
-	}
-	if err := add("labeled pods", labeledPods, &corev1.Pod{}); err != nil {
-		return nil, err
-	}
-	for _, object := range watched {
-		if err := add(nameOf(object), objects, object); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// nameOf returns the Go type of an object, or its kind if it has no Go type.
-func nameOf(object client.Object) string {
-	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
-}
-
-// Pending returns the sorted names of the caches that have not received all objects yet.
-func (i Informers) Pending() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
-}
-
-// Check is a probe that fails until all caches have received all objects. It returns immediately.
-func (i Informers) Check(*http.Request) error {
-	if pending := i.Pending(); len(pending) > 0 {
-		return fmt.Errorf("not received yet: %s", strings.Join(pending, ", "))
-	}
-	return nil
-}
-
-// Synced is a channel, and a runnable that closes the channel after a manager has filled its caches.
+// cacheOptions returns options that limit the manager's cache to the objects and fields that the operator reads: all Echoes, their objects
+// and pods, the conditions of nodes, and Gateways. A second cache holds the pods with the companion label, because a cache has only one
+// selector per kind. The cache calls missed when the cluster no longer serves a watched kind.
 //
-// A manager cannot stop before its caches are filled. If its context is canceled earlier, it keeps waiting and uses a whole CPU core (see
-// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go). It does not hold the lease yet, so no other replica has to wait for it.
-type Synced chan struct{}
-
-// Start implements manager.Runnable.
-func (c Synced) Start(context.Context) error {
-	close(c)
-	return nil
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable. All replicas fill their caches.
-func (Synced) NeedLeaderElection() bool { return false }
-
-// Then calls a function after the caches are filled.
-func (c Synced) Then(do func()) {
-	<-c
-	do()
-}
-
-// NewLabeledPods adds a second cache to a manager, for the pods that request a companion. Pods without the companion label use no memory.
-func newLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
-	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
-	if err != nil {
-		return nil, err
-	}
-	o := furtherCacheOptions(mgr, namespaces)
-	o.ByObject = map[client.Object]cache.ByObject{
-		&corev1.Pod{}: {Label: labels.NewSelector().Add(*labeled), Transform: stripLabeledPod},
-	}
-	pods, err := cache.New(mgr.GetConfig(), o)
-	if err != nil {
-		return nil, fmt.Errorf("setting up the cache for labeled pods: %w", err)
-	}
-	return pods, mgr.Add(managedCache{pods})
-}
-
-// managedCache makes a manager start a second cache together with its own cache, and wait for both before leader election.
-type managedCache struct{ cache.Cache }
-
-// GetCache makes a manager treat the object as a cache.
-func (c managedCache) GetCache() cache.Cache { return c.Cache }
-
-// stripLabeledPod is a cache transform that keeps only the parts of a pod that determine its companion.
-func stripLabeledPod(object any) (any, error) {
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return object, nil
-	}
-	return &corev1.Pod{
-		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-		DeletionTimestamp: pod.DeletionTimestamp, OwnerReferences: pod.OwnerReferences,
-		Labels: map[string]string{v1.CompanionLabel: pod.Labels[v1.CompanionLabel]},
-		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
-		Status: corev1.PodStatus{Phase: pod.Status.Phase},
-	}, nil
-}
-
-// Watched specifies which kinds the operator watches in addition to the built-in kinds of Kubernetes.
-type watchedKinds struct {
-	// Served holds the Gateway API kinds to watch.
-	Served objects.Served
-	// PodMonitors is true if the operator can create PodMonitors.
-	PodMonitors bool
-	// TLS is the source of the cluster's TLS profile.
-	TLS map[client.Object]cache.ByObject
-}
-
-// Objects returns an empty object of each kind in the manager's cache, except the kinds in TLS, which openshift.TLSProfile watches.
-func (w watchedKinds) Objects() []client.Object {
-	kinds := append(objects.KindsServed(w.Served), objects.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
-	if w.Served[objects.GatewayKind] {
-		kinds = append(kinds, &gatewayv1.Gateway{})
-	}
-	if w.PodMonitors {
-		kinds = append(kinds, objects.NewPodMonitor())
-	}
-	return kinds
-}
-
-// Options returns options that limit the cache to the objects and fields that the operator reads. The cache calls missed when the cluster
-// no longer serves a watched kind.
+// Every replica fills its caches when it starts, whether or not it is the leader. A process sets up its caches only once. If it needs
+// different caches, it exits, and the next process sets them up.
 func cacheOptions(namespaces []string, watched watchedKinds, missed func()) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -166,19 +40,19 @@ func cacheOptions(namespaces []string, watched watchedKinds, missed func()) cach
 			&corev1.Pod{}:  {Label: objects.ManagedSelector(), Transform: stripPod},
 		},
 	}
-	for _, kind := range append(objects.KindsServed(watched.Served), objects.NewCronJob()) {
+	for _, kind := range append(objects.Kinds(watched.served), objects.NewCronJob()) {
 		o.ByObject[kind] = cache.ByObject{Label: objects.ManagedSelector(), Transform: stripChild}
 	}
-	if watched.Served[objects.GatewayKind] {
+	if watched.served[objects.GatewayKind] {
 		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{
 			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
 	}
-	if watched.PodMonitors {
+	if watched.podMonitors {
 		// The cache holds all PodMonitors, because a label selector would hide a PodMonitor that lost its labels and is no longer desired.
 		// Clusters have few PodMonitors.
 		o.ByObject[objects.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
 	}
-	maps.Copy(o.ByObject, watched.TLS)
+	maps.Copy(o.ByObject, watched.tls)
 	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
 		if apierrors.IsNotFound(err) {
 			missed()
@@ -186,14 +60,6 @@ func cacheOptions(namespaces []string, watched watchedKinds, missed func()) cach
 		toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	}
 	return o
-}
-
-// furtherCacheOptions returns the options for caches other than the manager's cache.
-func furtherCacheOptions(mgr manager.Manager, namespaces []string) cache.Options {
-	return cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultNamespaces: namespaceConfigs(namespaces), ReaderFailOnMissingInformer: true,
-	}
 }
 
 // namespaceConfigs returns a configuration for each namespace that a cache watches, or nil to watch all namespaces.
@@ -207,3 +73,109 @@ func namespaceConfigs(namespaces []string) map[string]cache.Config {
 	}
 	return configs
 }
+
+// watchedKinds specifies which kinds the operator watches in addition to the built-in kinds of Kubernetes.
+type watchedKinds struct {
+	// served holds the Gateway API kinds to watch.
+	served objects.Served
+	// podMonitors is true if the operator can create PodMonitors.
+	podMonitors bool
+	// tls is the source of the cluster's TLS profile.
+	tls map[client.Object]cache.ByObject
+}
+
+// objects returns an empty object of each kind in the manager's cache, except the kinds in tls, which openshift.TLSProfile watches.
+func (w watchedKinds) objects() []client.Object {
+	kinds := append(objects.Kinds(w.served), objects.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+	if w.served[objects.GatewayKind] {
+		kinds = append(kinds, &gatewayv1.Gateway{})
+	}
+	if w.podMonitors {
+		kinds = append(kinds, objects.NewPodMonitor())
+	}
+	return kinds
+}
+
+// newLabeledPods adds a second cache to a manager, for the pods that request a companion. Pods without the companion label use no memory.
+func newLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, error) {
+	labeled, err := labels.NewRequirement(v1.CompanionLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		DefaultNamespaces: namespaceConfigs(namespaces), ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}: {Label: labels.NewSelector().Add(*labeled), Transform: stripLabeledPod},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the cache for labeled pods: %w", err)
+	}
+	return pods, mgr.Add(managedCache{pods})
+}
+
+// managedCache makes a manager start a second cache together with its own cache, and wait for both before leader election.
+type managedCache struct{ cache.Cache }
+
+// GetCache makes a manager treat the object as a cache.
+func (c managedCache) GetCache() cache.Cache { return c.Cache }
+
+// informers holds the informers for all objects that the operator watches, keyed by object type.
+type informers map[string]cache.Informer
+
+// newInformers makes the caches fetch all watched objects as soon as the caches start. Otherwise, most objects would be fetched only after
+// the process becomes the leader and starts its controllers.
+func newInformers(ctx context.Context, main, labeledPods cache.Cache, watched []client.Object) (informers, error) {
+	all := informers{}
+	add := func(what string, from cache.Cache, object client.Object) error {
+		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("setting up the cache for %s: %w", what, err)
+		}
+		all[what] = informer
+		return nil
+	}
+	if err := add("labeled pods", labeledPods, &corev1.Pod{}); err != nil {
+		return nil, err
+	}
+	for _, object := range watched {
+		if err := add(nameOf(object), main, object); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// nameOf returns the Go type of an object, or its kind if it has no Go type.
+func nameOf(object client.Object) string {
+	return cmp.Or(object.GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(fmt.Sprintf("%T", object), "*"))
+}
+
+// pending returns the sorted names of the caches that have not received all objects yet.
+func (i informers) pending() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(i)), func(what string) bool { return i[what].HasSynced() })
+}
+
+// check is a probe that fails until all caches have received all objects. It returns immediately.
+func (i informers) check(*http.Request) error {
+	if pending := i.pending(); len(pending) > 0 {
+		return fmt.Errorf("not received yet: %s", strings.Join(pending, ", "))
+	}
+	return nil
+}
+
+// synced is a channel, and a runnable that closes the channel after a manager has filled its caches.
+//
+// A manager cannot stop before its caches are filled. If its context is canceled earlier, it keeps waiting and uses a whole CPU core (see
+// sigs.k8s.io/controller-runtime/pkg/manager/runnable_group.go). It does not hold the lease yet, so no other replica has to wait for it.
+type synced chan struct{}
+
+// Start implements manager.Runnable.
+func (c synced) Start(context.Context) error {
+	close(c)
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable. All replicas fill their caches.
+func (synced) NeedLeaderElection() bool { return false }

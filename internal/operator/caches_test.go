@@ -25,7 +25,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
+func TestCacheOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 	options := cacheOptions(nil, allServed(), func() {})
 	selected := 0
 	for object, by := range options.ByObject {
@@ -38,29 +38,29 @@ func TestOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 			t.Errorf("%T is selected by %v", object, by.Label)
 		}
 	}
-	if want := len(objects.Kinds()) + len(objects.OptionalKinds()) + 2; selected != want {
+	if want := len(objects.Kinds(nil)) + len(objects.OptionalKinds()) + 2; selected != want {
 		t.Errorf("%d kinds are selected, want %d: the children, pods and CronJobs", selected, want)
 	}
 }
 
 // allServed returns the kinds that the operator watches if a cluster serves all optional kinds.
 func allServed() watchedKinds {
-	all := watchedKinds{Served: objects.Served{objects.GatewayKind: true}, PodMonitors: true}
+	all := watchedKinds{served: objects.Served{objects.GatewayKind: true}, podMonitors: true}
 	for kind := range objects.OptionalKinds() {
-		all.Served[kind] = true
+		all.served[kind] = true
 	}
 	return all
 }
 
-// TestOptions_selectsExactlyWatchedKinds checks that each watched kind has options: without options, the cache would keep all objects of
+// TestCacheOptions_selectsExactlyWatchedKinds checks that each watched kind has options: without options, the cache would keep all objects of
 // the kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
-func TestOptions_selectsExactlyWatchedKinds(t *testing.T) {
+func TestCacheOptions_selectsExactlyWatchedKinds(t *testing.T) {
 	for name, found := range map[string]watchedKinds{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string
 		for object := range cacheOptions(nil, found, func() {}).ByObject {
 			selected = append(selected, nameOf(object))
 		}
-		for _, object := range found.Objects() {
+		for _, object := range found.objects() {
 			watched = append(watched, nameOf(object))
 		}
 		slices.Sort(selected)
@@ -71,7 +71,7 @@ func TestOptions_selectsExactlyWatchedKinds(t *testing.T) {
 	}
 }
 
-func TestOptions_reportsKindNoLongerServed(t *testing.T) {
+func TestCacheOptions_reportsKindNoLongerServed(t *testing.T) {
 	missed := 0
 	options := cacheOptions(nil, watchedKinds{}, func() { missed++ })
 	reflector := toolscache.NewReflectorWithOptions(nil, nil, nil, toolscache.ReflectorOptions{})
@@ -103,13 +103,13 @@ func (i *informer) HasSynced() bool { return i.filled }
 func TestInformers_readyWhenAllFilled(t *testing.T) {
 	g := NewWithT(t)
 	echoes, pods, nodes := &informer{}, &informer{}, &informer{filled: true}
-	all := Informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}
-	g.Expect(all.Check(nil)).To(MatchError(HaveSuffix("v1.Echo, v1.Pod")), "two are not filled")
+	all := informers{"v1.Pod": pods, "v1.Echo": echoes, "v1.Node": nodes}
+	g.Expect(all.check(nil)).To(MatchError(HaveSuffix("v1.Echo, v1.Pod")), "two are not filled")
 	echoes.filled = true
-	g.Expect(all.Check(nil)).To(MatchError(HaveSuffix(": v1.Pod")), "one is not filled")
+	g.Expect(all.check(nil)).To(MatchError(HaveSuffix(": v1.Pod")), "one is not filled")
 	pods.filled = true
-	g.Expect(all.Check(nil)).To(Succeed())
-	g.Expect(all.Pending()).To(BeEmpty())
+	g.Expect(all.check(nil)).To(Succeed())
+	g.Expect(all.pending()).To(BeEmpty())
 }
 
 func TestNewLabeledPods_selectsByLabel(t *testing.T) {

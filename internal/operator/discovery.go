@@ -1,14 +1,11 @@
-// Package discovery determines which optional APIs a cluster serves, and when the operator must restart because they have changed.
-//
-// The package queries the cluster once a minute if an Echo requires an API that was not served when the operator started, or if a kind has
-// disappeared. The operator exits when two consecutive responses show the same change, but not within ten minutes of its start. Two replicas
-// never exit at the same time. When a replica becomes the leader, the package also adds objects of optional APIs, such as a ServiceMonitor.
 package operator
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -25,21 +22,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kind is a kind that not every cluster serves.
+// optionalKind is a kind that not every cluster serves.
 type optionalKind struct {
 	schema.GroupVersionKind
-	// In holds the namespaces in which the operator lists the kind, or "" to list the kind in all namespaces at once. In is nil if the
+	// in holds the namespaces in which the operator lists the kind, or "" to list the kind in all namespaces at once. It is nil if the
 	// operator does not list the kind.
-	In []string
+	in []string
 }
 
-// Cluster determines which kinds a cluster serves.
+// discoverer determines which kinds a cluster serves.
 type discoverer struct {
 	apis    *discovery.DiscoveryClient
 	objects metadata.Interface
 }
 
-// NewCluster returns a cluster. The timeout in the configuration applies to each request.
+// newDiscoverer returns the discoverer of a cluster. The timeout in the configuration applies to each request.
 func newDiscoverer(config *rest.Config) (*discoverer, error) {
 	apis, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -49,49 +46,44 @@ func newDiscoverer(config *rest.Config) (*discoverer, error) {
 	return &discoverer{apis, objects}, err
 }
 
-// Ask returns a finding for each kind. If some kinds are Unknown, the error explains why.
-func (c *discoverer) Ask(ctx context.Context, kinds []optionalKind) (Offer, error) {
-	offer, failures := Offer{}, []error(nil)
-	for api, group := range byAPI(kinds) {
-		plurals, err := c.served(ctx, api)
-		for _, kind := range group {
-			finding := Finding{access: NotServed}
-			if plural := plurals[kind.Kind]; plural != "" {
-				finding, err = c.list(ctx, kind, plural)
-			}
-			if err != nil {
-				finding = Finding{Unknown, err.Error()}
-				failures = append(failures, err)
-			}
-			offer[kind.GroupVersionKind] = finding
-		}
-	}
-	return offer, errors.Join(failures...)
-}
-
-// AskUntilKnown repeats Ask, within the limits of retry, as long as the cluster gives no response about a kind. If the cluster forbids
-// access to a kind, AskUntilKnown repeats Ask once, because a permission that was just granted might not be in effect yet. A kind without a
-// response stays Unknown, and the error explains why.
-func (c *discoverer) AskUntilKnown(ctx context.Context, kinds []optionalKind, retry wait.Backoff) (Offer, error) {
-	var offer Offer
+// askUntilKnown repeats ask, within the limits of retry, as long as the cluster gives no response about a kind. If the cluster forbids
+// access to a kind, askUntilKnown repeats ask once, because a permission that was just granted might not be in effect yet. A kind without a
+// response stays unknown, and the error explains why.
+func (c *discoverer) askUntilKnown(ctx context.Context, kinds []optionalKind, retry wait.Backoff) (findings, error) {
+	var found findings
 	var last error
-	forbidden := false
+	isForbidden := false
 	_ = wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
-		before := forbidden
-		offer, last = c.Ask(ctx, kinds)
-		forbidden = offer.forbids()
-		return last == nil && (before || !forbidden), nil
+		before := isForbidden
+		found, last = c.ask(ctx, kinds)
+		isForbidden = slices.ContainsFunc(slices.Collect(maps.Values(found)), func(f finding) bool { return f.access == forbidden })
+		return last == nil && (before || !isForbidden), nil
 	})
-	return offer, last
+	return found, last
 }
 
-// byAPI groups kinds by their API, so that each API requires only one request.
-func byAPI(kinds []optionalKind) map[schema.GroupVersion][]optionalKind {
-	groups := map[schema.GroupVersion][]optionalKind{}
+// ask returns a finding for each kind. If some kinds are unknown, the error explains why.
+func (c *discoverer) ask(ctx context.Context, kinds []optionalKind) (findings, error) {
+	groups := map[schema.GroupVersion][]optionalKind{} // each API requires only one request
 	for _, kind := range kinds {
 		groups[kind.GroupVersion()] = append(groups[kind.GroupVersion()], kind)
 	}
-	return groups
+	all, failures := findings{}, []error(nil)
+	for api, group := range groups {
+		plurals, err := c.served(ctx, api)
+		for _, kind := range group {
+			found := finding{access: notServed}
+			if plural := plurals[kind.Kind]; plural != "" {
+				found, err = c.list(ctx, kind, plural)
+			}
+			if err != nil {
+				found = finding{unknown, err.Error()}
+				failures = append(failures, err)
+			}
+			all[kind.GroupVersionKind] = found
+		}
+	}
+	return all, errors.Join(failures...)
 }
 
 // served returns the kinds that the cluster serves in an API, with their resource names. It returns none if the cluster does not serve the
@@ -114,71 +106,61 @@ func (c *discoverer) served(ctx context.Context, api schema.GroupVersion) (map[s
 }
 
 // list returns a finding about whether the operator is allowed to list a kind.
-func (c *discoverer) list(ctx context.Context, kind optionalKind, plural string) (Finding, error) {
-	for _, namespace := range kind.In {
+func (c *discoverer) list(ctx context.Context, kind optionalKind, plural string) (finding, error) {
+	for _, namespace := range kind.in {
 		_, err := c.objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 		if apierrors.IsForbidden(err) {
-			return Finding{Forbidden, err.Error()}, nil
+			return finding{forbidden, err.Error()}, nil
 		}
 		if err != nil {
-			return Finding{}, fmt.Errorf("listing the kind %s: %w", kind.Kind, err)
+			return finding{}, fmt.Errorf("listing the kind %s: %w", kind.Kind, err)
 		}
 	}
-	return Finding{access: Usable}, nil
+	return finding{access: usable}, nil
 }
 
-// Access describes whether the operator can use a kind.
+// access describes whether the operator can use a kind.
 type access string
 
-// These are the possible values of Access.
 const (
-	Unknown   access = "unknown"
-	NotServed access = "not served"
-	Forbidden access = "forbidden"
-	Usable    access = "usable"
+	unknown   access = "unknown"
+	notServed access = "not served"
+	forbidden access = "forbidden"
+	usable    access = "usable"
 )
 
-// Finding describes what a cluster reports about a kind. Cause explains why the kind is Unknown or Forbidden.
-type Finding struct {
+// finding describes what a cluster reports about a kind. cause explains why the kind is unknown or forbidden.
+type finding struct {
 	access
-	Cause string
+	cause string
 }
 
-// Offer holds the findings about a cluster, by kind. An Offer never changes.
-type Offer map[schema.GroupVersionKind]Finding
+// findings holds the findings about a cluster, by kind. It never changes.
+type findings map[schema.GroupVersionKind]finding
 
-func (o Offer) forbids() bool {
-	for _, finding := range o {
-		if finding.access == Forbidden {
-			return true
-		}
-	}
-	return false
-}
-
-// Usable returns, by name, the kinds in an API that the operator can use.
-func (o Offer) Usable(api schema.GroupVersion) map[string]bool {
+// usable returns, by name, the kinds in an API that the operator can use.
+func (f findings) usable(api schema.GroupVersion) map[string]bool {
 	kinds := map[string]bool{}
-	for kind, finding := range o {
-		if kind.GroupVersion() == api && finding.access == Usable {
+	for kind, found := range f {
+		if kind.GroupVersion() == api && found.access == usable {
 			kinds[kind.Kind] = true
 		}
 	}
 	return kinds
 }
 
-// Refused returns, by kind name, why kinds in an API are Forbidden or Unknown.
-func (o Offer) Refused(api schema.GroupVersion) map[string]string {
+// refused returns, by kind name, why kinds in an API are forbidden or unknown.
+func (f findings) refused(api schema.GroupVersion) map[string]string {
 	causes := map[string]string{}
-	for kind, finding := range o {
-		if kind.GroupVersion() == api && finding.Cause != "" {
-			causes[kind.Kind] = finding.Cause
+	for kind, found := range f {
+		if kind.GroupVersion() == api && found.cause != "" {
+			causes[kind.Kind] = found.cause
 		}
 	}
 	return causes
 }
 
-// OwnerInNamespace returns a function that finds the operator's Deployment in a namespace, if there is one.
+// ownerInNamespace returns a function that finds the operator's Deployment in a namespace, if there is one.
 func ownerInNamespace(live client.Reader, namespace string) func(context.Context) (*metav1.OwnerReference, error) {
 	return func(ctx context.Context) (*metav1.OwnerReference, error) {
 		deployments := &appsv1.DeploymentList{}
@@ -195,7 +177,7 @@ func reference(kind schema.GroupVersionKind, owner client.Object) *metav1.OwnerR
 	return &metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: owner.GetName(), UID: owner.GetUID()}
 }
 
-// OwnerByOLM returns a function that finds the ClusterRole that OLM created for a ClusterServiceVersion, if there is one. The ClusterRole
+// ownerByOLM returns a function that finds the ClusterRole that OLM created for a ClusterServiceVersion, if there is one. The ClusterRole
 // can own cluster-scoped objects, and OLM deletes it together with the ClusterServiceVersion.
 func ownerByOLM(live client.Reader, csv, namespace string) func(context.Context) (*metav1.OwnerReference, error) {
 	return func(ctx context.Context) (*metav1.OwnerReference, error) {
@@ -209,26 +191,23 @@ func ownerByOLM(live client.Reader, csv, namespace string) func(context.Context)
 	}
 }
 
-// Additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. When the operator is
+// additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. When the operator is
 // uninstalled, the objects are deleted together with their owner.
 type additions struct {
-	// What completes the log message "The operator could not add ...".
-	What string
-	// Served holds the kinds that the cluster serves in the objects' API.
-	Served map[string]bool
-	// Objects returns the objects without owner references.
-	Objects func() ([]*unstructured.Unstructured, error)
-	// Owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
-	Owner func(context.Context) (*metav1.OwnerReference, error)
-	// Manager is the field manager. Operators that share an object use different field managers, so that each operator adds itself to the
+	// what completes the log message "The operator could not add ...".
+	what string
+	// served holds the kinds that the cluster serves in the objects' API.
+	served map[string]bool
+	// objects returns the objects without owner references.
+	objects func() ([]*unstructured.Unstructured, error)
+	// owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
+	owner func(context.Context) (*metav1.OwnerReference, error)
+	// manager is the field manager. Operators that share an object use different field managers, so that each operator adds itself to the
 	// owners without removing the others.
-	Manager string
-	Writer  client.Writer
-	Log     logr.Logger
+	manager string
+	writer  client.Writer
+	log     logr.Logger
 }
-
-// retries returns a backoff that outlasts the startup of an API server.
-func retries() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (a *additions) NeedLeaderElection() bool { return true }
@@ -236,36 +215,37 @@ func (a *additions) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable. It always returns nil, because the operator works without these objects.
 func (a *additions) Start(ctx context.Context) error {
 	var last error
-	err := wait.ExponentialBackoffWithContext(ctx, retries(), func(ctx context.Context) (bool, error) {
+	retry := wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} // it outlasts the startup of an API server
+	err := wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
 		last = a.add(ctx)
 		return last == nil, nil
 	})
 	if err != nil && last != nil {
-		a.Log.Info("The operator could not add "+a.What+".", "cause", last.Error())
+		a.log.Info("The operator could not add "+a.what+".", "cause", last.Error())
 	}
 	return nil
 }
 
 // add applies the objects whose kinds the cluster serves.
 func (a *additions) add(ctx context.Context) error {
-	if len(a.Served) == 0 {
+	if len(a.served) == 0 {
 		return nil
 	}
-	owner, err := a.Owner(ctx)
+	owner, err := a.owner(ctx)
 	if err != nil || owner == nil {
 		return err
 	}
-	objects, err := a.Objects()
+	objects, err := a.objects()
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
-		if !a.Served[o.GetKind()] {
+		if !a.served[o.GetKind()] {
 			continue
 		}
 		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
-		if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership,
-			client.FieldOwner(a.Manager)); err != nil {
+		if err := a.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership,
+			client.FieldOwner(a.manager)); err != nil {
 			return fmt.Errorf("applying %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}

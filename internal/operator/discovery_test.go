@@ -48,36 +48,36 @@ func TestAsk(t *testing.T) {
 		route, gate access
 		failed      bool
 	}{
-		"all is served":                        {nil, Usable, Usable, false},
-		"the API is not served":                {map[string]int{api: 404}, NotServed, NotServed, false},
-		"the API gives no response":            {map[string]int{api: 503}, Unknown, Unknown, true},
-		"forbidden in one namespace":           {map[string]int{inB: 403}, Forbidden, Usable, false},
-		"forbidden in all":                     {map[string]int{inA: 403, inB: 403, gates: 403}, Forbidden, Forbidden, false},
-		"one kind cannot be listed":            {map[string]int{inA: 500}, Unknown, Usable, true},
-		"a kind vanishes between two requests": {map[string]int{gates: 404}, Usable, Unknown, true},
+		"all is served":                        {nil, usable, usable, false},
+		"the API is not served":                {map[string]int{api: 404}, notServed, notServed, false},
+		"the API gives no response":            {map[string]int{api: 503}, unknown, unknown, true},
+		"forbidden in one namespace":           {map[string]int{inB: 403}, forbidden, usable, false},
+		"forbidden in all":                     {map[string]int{inA: 403, inB: 403, gates: 403}, forbidden, forbidden, false},
+		"one kind cannot be listed":            {map[string]int{inA: 500}, unknown, usable, true},
+		"a kind vanishes between two requests": {map[string]int{gates: 404}, usable, unknown, true},
 	} {
-		offer, err := cluster(t, c.statuses, 1000).Ask(t.Context(), kinds)
+		offer, err := cluster(t, c.statuses, 1000).ask(t.Context(), kinds)
 		if offer[route()].access != c.route || offer[gate()].access != c.gate || c.failed != (err != nil) {
 			t.Errorf("%s: got %v, %v", name, offer, err)
 		}
-		refused := offer.Refused(route().GroupVersion())
-		if usable := offer.Usable(route().GroupVersion()); usable["Route"] != (c.route == Usable) ||
-			(refused["Route"] != "") != (c.route == Forbidden || c.route == Unknown) {
-			t.Errorf("%s: %v are usable, %v refused", name, usable, refused)
+		refused := offer.refused(route().GroupVersion())
+		if used := offer.usable(route().GroupVersion()); used["Route"] != (c.route == usable) ||
+			(refused["Route"] != "") != (c.route == forbidden || c.route == unknown) {
+			t.Errorf("%s: %v are usable, %v refused", name, used, refused)
 		}
 	}
 	missing := optionalKind{GroupVersionKind: route().GroupVersion().WithKind("Other")}
-	if offer, err := cluster(t, nil, 0).Ask(t.Context(), []optionalKind{missing}); err != nil || offer[missing.GroupVersionKind].access != NotServed {
+	if offer, err := cluster(t, nil, 0).ask(t.Context(), []optionalKind{missing}); err != nil || offer[missing.GroupVersionKind].access != notServed {
 		t.Errorf("a kind that the API lacks is %v, %v", offer, err)
 	}
 }
 
 func TestAskUntilKnown_limitsRetries(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 3}
-	for failures, want := range map[int]access{2: Usable, 3: Unknown} {
+	for failures, want := range map[int]access{2: usable, 3: unknown} {
 		asked := cluster(t, map[string]int{"/apis/example.com/v1": 503}, failures)
-		offer, err := asked.AskUntilKnown(t.Context(), []optionalKind{{GroupVersionKind: route()}}, retry)
-		if offer[route()].access != want || (err != nil) != (want == Unknown) {
+		offer, err := asked.askUntilKnown(t.Context(), []optionalKind{{GroupVersionKind: route()}}, retry)
+		if offer[route()].access != want || (err != nil) != (want == unknown) {
 			t.Errorf("after %d failures: %v, %v", failures, offer, err)
 		}
 	}
@@ -85,9 +85,9 @@ func TestAskUntilKnown_limitsRetries(t *testing.T) {
 
 func TestAskUntilKnown_retriesForbidden(t *testing.T) {
 	retry := wait.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 5}
-	for requests, want := range map[int]access{2: Usable, 4: Forbidden} { // each attempt sends two requests: one for the API, one for the kind
+	for requests, want := range map[int]access{2: usable, 4: forbidden} { // each attempt sends two requests: one for the API, one for the kind
 		asked := cluster(t, map[string]int{"/apis/example.com/v1/routes": 403}, requests)
-		offer, err := asked.AskUntilKnown(t.Context(), []optionalKind{{route(), []string{""}}}, retry)
+		offer, err := asked.askUntilKnown(t.Context(), []optionalKind{{route(), []string{""}}}, retry)
 		if offer[route()].access != want || err != nil {
 			t.Errorf("forbidden in %d requests: %v, %v", requests, offer, err)
 		}

@@ -147,7 +147,7 @@ func TestStart_releasesLeaseAfterOrderlyEnd(t *testing.T) {
 		if !c.manager.lost {
 			stop()
 		}
-		o := Operator{Manager: c.manager, synced: make(Synced), lock: lock,
+		o := Operator{Manager: c.manager, synced: make(synced), lock: lock,
 			supervisor: (&scenario{filled: always}).supervisor(time.Now())}
 		close(o.synced)
 		if err := o.Start(ctx); !errors.Is(err, c.manager.ends) || (s.holder() == "") != c.released {

@@ -1,4 +1,5 @@
-// Package operator assembles the operator: its settings, its startup checks, and its manager with caches and reconcilers.
+// Package operator assembles the operator: its settings, its startup checks, its caches, the discovery of optional APIs, and its
+// reconcilers.
 //
 // Both the program and the integration tests use the package.
 package operator
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/trace"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -38,6 +41,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/echoesapi"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/openshift"
 	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
@@ -62,10 +66,13 @@ type Operator struct {
 	Memories []func()
 
 	supervisor supervisor
-	synced     Synced
-	offered    offered
-	lock       resourcelock.Interface // nil if leader election is disabled
-	traces     *telemetry.Tracer      // nil if traces are disabled
+	synced     synced
+	// apis and tls are the optional APIs and the TLS profile that the cluster offered when the operator started. The operator sets up caches
+	// and watches for these APIs only once.
+	apis   findings
+	tls    openshift.TLSProfile
+	lock   resourcelock.Interface // nil if leader election is disabled
+	traces *telemetry.Tracer      // nil if traces are disabled
 }
 
 // New assembles the operator. Complete must have been called on the options. Canceling the context stops only the discovery of the
@@ -80,8 +87,11 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 		namespaces: options.Namespaces, missing: options.missing, tlsChanged: make(chan struct{}), log: ctrl.Log}}
 	cluster = rest.CopyConfig(cluster)
 	cluster.Wrap(measured.Requests.Wrap)
-	if err := operator.trace(cluster, options); err != nil {
-		return nil, err
+	if options.Traces {
+		cluster.Wrap(traceRequests)
+		if operator.traces, err = telemetry.NewTracer(options.Version, ctrl.Log.WithName("traces")); err != nil {
+			return nil, err
+		}
 	}
 	if operator.supervisor.ask, err = newAskRights(cluster); err != nil {
 		return nil, err
@@ -92,7 +102,17 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err := operator.discover(ctx, cluster, options); err != nil {
 		return nil, err
 	}
-	if err := operator.addManager(cluster, scheme, options, measured.Requests.Wrap); err != nil {
+	if options.LeaderElect {
+		if operator.lock, err = newLock(cluster, leaseNamespace(options)); err != nil {
+			return nil, err
+		}
+	}
+	if operator.Manager, err = ctrl.NewManager(cluster, operator.managerOptions(scheme, options, measured.Requests.Wrap)); err != nil {
+		return nil, fmt.Errorf("setting up: %w", err)
+	}
+	operator.supervisor.apis.elected = operator.Elected()
+	operator.synced = make(synced)
+	if err := operator.Add(operator.synced); err != nil {
 		return nil, err
 	}
 	if err := operator.addReconcilers(options, measured); err != nil {
@@ -101,7 +121,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err := measured.Register(options.Metrics, options.Version, operator.Elected()); err != nil {
 		return nil, err
 	}
-	if err := operator.offered.tls.Watch(operator.Manager, sync.OnceFunc(func() { close(operator.supervisor.tlsChanged) })); err != nil {
+	if err := operator.tls.Watch(operator.Manager, sync.OnceFunc(func() { close(operator.supervisor.tlsChanged) })); err != nil {
 		return nil, err
 	}
 	if err := operator.addProbes(); err != nil {
@@ -110,23 +130,12 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if err := operator.addAdditions(options); err != nil {
 		return nil, err
 	}
-	return operator, addStatusAPI(operator.Manager, options)
-}
-
-// addManager creates the manager and, for leader election, the lock. The status API sends its requests to the API server through count.
-func (o *Operator) addManager(cluster *rest.Config, scheme *runtime.Scheme, options Options, count transport.WrapperFunc) error {
-	var err error
+	api := &echoesapi.Server{
+		Cached: operator.GetClient(), Live: operator.GetAPIReader(), Elected: operator.Elected(), Namespaces: options.Namespaces}
 	if options.LeaderElect {
-		if o.lock, err = newLock(cluster, leaseNamespace(options)); err != nil {
-			return err
-		}
+		api.Lease = client.ObjectKey{Namespace: leaseNamespace(options), Name: leaseName}
 	}
-	if o.Manager, err = ctrl.NewManager(cluster, o.managerOptions(scheme, options, count)); err != nil {
-		return fmt.Errorf("setting up: %w", err)
-	}
-	o.supervisor.apis.Elected = o.Elected()
-	o.synced = make(Synced)
-	return o.Add(o.synced)
+	return operator, api.AddTo(operator.Manager) // on the metrics endpoint
 }
 
 // Start runs the operator until ctx is done or the process must restart. It returns nil if the operator shut down cleanly.
@@ -147,14 +156,33 @@ func (o *Operator) Start(ctx context.Context) error {
 		case <-o.synced:
 			end()
 			ended := <-stopped
-			if ended == nil {
-				o.releaseLease(ctx)
+			if ended == nil && o.lock != nil {
+				// No runnable needs the lease any more, and another replica does not have to wait until the lease expires.
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+				defer cancel()
+				if err := release(ctx, o.lock); err != nil {
+					ctrl.Log.Error(err, "The lease was not released. Another replica becomes the leader when the lease expires.")
+				}
 			}
 			return errors.Join(err, ended)
 		default:
-			go o.synced.Then(end)
+			go func() {
+				<-o.synced // the manager cannot stop earlier
+				end()
+			}()
 			return err
 		}
+	}
+}
+
+func (o *Operator) sendLastSpans() {
+	if o.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastSpansTimeout)
+	defer cancel()
+	if err := o.traces.Shutdown(ctx); err != nil {
+		ctrl.Log.Error(err, "The last spans were not sent.")
 	}
 }
 
@@ -168,24 +196,34 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, types.AddToScheme(scheme)
 }
 
+// traceRequests creates spans for the requests of reconciles. Watches and lease requests do not belong to a reconcile.
+func traceRequests(next http.RoundTripper) http.RoundTripper {
+	return otelhttp.NewTransport(next, otelhttp.WithFilter(func(r *http.Request) bool {
+		return trace.SpanFromContext(r.Context()).IsRecording()
+	}))
+}
+
 func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) error {
+	minVersion, ciphers := o.tls.Names()
 	common := controllers.Dependencies{
 		Client:   o.GetClient(),
 		Live:     o.GetAPIReader(),
 		Recorder: o.GetEventRecorder(eventReporter),
 		Images:   options.Images,
-		TLS:      o.offered.tlsOfEchoes(),
-		Routes:   o.offered.routes(),
-		Policy:   options.Policy,
-		Metrics:  measured,
-		Traces:   o.traces,
-		Now:      time.Now,
+		TLS:      objects.TLSProfile{MinVersion: minVersion, Ciphers: ciphers},
+		// A cluster that does not report whether it serves Routes is an OpenShift cluster whose Route server is down. In such a cluster, an
+		// Ingress would lose its Route if the operator changed the Ingress as it does in other clusters.
+		Routes:  o.apis[openshift.RouteKind()].access != notServed,
+		Policy:  options.Policy,
+		Metrics: measured,
+		Traces:  o.traces,
+		Now:     time.Now,
 	}
 	labeled, err := newLabeledPods(o.Manager, options.Namespaces)
 	if err != nil {
 		return err
 	}
-	o.Echoes = &controllers.EchoReconciler{Dependencies: common, Gateways: o.offered.gatewayAPI(), Labeled: labeled}
+	o.Echoes = &controllers.EchoReconciler{Dependencies: common, Gateways: o.gatewayAPI(), Labeled: labeled}
 	if err := o.Echoes.SetupWithManager(o.Manager); err != nil {
 		return err
 	}
@@ -194,27 +232,13 @@ func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) 
 		return err
 	}
 	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labeled: labeled}
-	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.Drop})
-	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.offered.podMonitors() {
+	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.drop})
+	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.podMonitors() {
 		return err
 	}
 	monitors := &controllers.PodMonitorReconciler{Dependencies: common, Cached: o.GetCache()}
 	o.Memories = append(o.Memories, monitors.Memories()...)
 	return monitors.SetupWithManager(o.Manager)
-}
-
-// addStatusAPI serves the status API on the metrics endpoint.
-func addStatusAPI(mgr manager.Manager, options Options) error {
-	api := &echoesapi.Server{
-		Cached:     mgr.GetClient(),
-		Live:       mgr.GetAPIReader(),
-		Elected:    mgr.Elected(),
-		Namespaces: options.Namespaces,
-	}
-	if options.LeaderElect {
-		api.Lease = client.ObjectKey{Namespace: leaseNamespace(options), Name: leaseName}
-	}
-	return api.AddTo(mgr)
 }
 
 // leaseNamespace returns the lease's namespace, which defaults to the pod's namespace. Outside a cluster, there is no default.
@@ -226,14 +250,26 @@ func leaseNamespace(options Options) string {
 	return string(own)
 }
 
+// managerOptions returns the settings of the manager. Its metrics endpoint, which also serves the status API, sends its requests to the API
+// server through count.
 func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count transport.WrapperFunc) ctrl.Options {
-	timeout := shutdownTimeout
+	certificate := openshift.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(options.Namespaces, o.offered.watched(), o.supervisor.apis.Miss),
+		Cache:                   cacheOptions(options.Namespaces, o.watched(), o.supervisor.apis.miss),
 		HealthProbeBindAddress:  options.ProbeAddress,
-		GracefulShutdownTimeout: &timeout,
-		Metrics:                 metricsOptions(options, o.offered.tls, count),
+		GracefulShutdownTimeout: new(shutdownTimeout),
+		Metrics: metricsserver.Options{
+			BindAddress:    options.MetricsAddress,
+			SecureServing:  true,
+			FilterProvider: echoesapi.AccessFilter(count),
+			TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+				// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
+				c.NextProtos = []string{"http/1.1"}
+				c.GetCertificate = certificate.Get
+				o.tls.Restrict(c)
+			}},
+		},
 	}
 	// LeaderElectionReleaseOnCancel is not set: after a failed renewal, client-go would release the lease while the reconcilers still run.
 	if o.lock != nil {
@@ -242,31 +278,15 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count
 	return all
 }
 
-// metricsOptions returns the settings of the endpoint for metrics and the status API.
-func metricsOptions(options Options, profile openshift.TLSProfile, count transport.WrapperFunc) metricsserver.Options {
-	certificate := openshift.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
-	return metricsserver.Options{
-		BindAddress:    options.MetricsAddress,
-		SecureServing:  true,
-		FilterProvider: echoesapi.AccessFilter(count),
-		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
-			// HTTP/2 has no benefit for scrapers and has had denial-of-service vulnerabilities.
-			c.NextProtos = []string{"http/1.1"}
-			c.GetCertificate = certificate.Get
-			profile.Restrict(c)
-		}},
-	}
-}
-
 // addProbes adds the liveness and readiness checks. Each namespace that the operator does not watch because rights are missing has a check
 // that always fails. This check only informs people: the Deployment's readiness probe requests only the check of the caches.
 func (o *Operator) addProbes() error {
-	received, err := NewInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.offered.watched().Objects())
+	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.watched().objects())
 	if err != nil {
 		return err
 	}
-	o.supervisor.pending = received.Pending
-	problems := []error{o.AddHealthzCheck("ping", healthz.Ping), o.AddReadyzCheck("caches", received.Check)}
+	o.supervisor.pending = received.pending
+	problems := []error{o.AddHealthzCheck("ping", healthz.Ping), o.AddReadyzCheck("caches", received.check)}
 	for namespace := range o.supervisor.missing {
 		cause := errors.New(o.supervisor.missing.in(namespace))
 		problems = append(problems, o.AddReadyzCheck("namespace-"+namespace, func(*http.Request) error { return cause }))
@@ -301,18 +321,6 @@ func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, er
 		Client:     leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}, err
-}
-
-// releaseLease releases the lease after all runnables have stopped, so that another replica does not have to wait until the lease expires.
-func (o *Operator) releaseLease(ctx context.Context) {
-	if o.lock == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if err := release(ctx, o.lock); err != nil {
-		ctrl.Log.Error(err, "The lease was not released. Another replica becomes the leader when the lease expires.")
-	}
 }
 
 // release releases the lease if the lock still holds it. The API server rejects the update if another client has changed the lease since

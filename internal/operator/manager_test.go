@@ -71,7 +71,7 @@ func TestManagerOptions(t *testing.T) {
 	}
 }
 
-func TestMetricsOptions_authorizesClientsOverHTTP1(t *testing.T) {
+func TestManagerOptions_authorizeClientsOverHTTP1(t *testing.T) {
 	got := (&Operator{}).managerOptions(runtime.NewScheme(), Options{}, nil).Metrics
 	if !got.SecureServing || got.FilterProvider == nil {
 		t.Errorf("everyone can read the metrics: %+v", got)

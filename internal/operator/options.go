@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -107,7 +106,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
-	o.Traces = tracesEnabled(getenv)
+	// Spans are sent if the environment names a collector and does not disable traces.
+	untraced := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
+	o.Traces = !untraced && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 	libraries := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(libraries)
 	o.Log.BindFlags(libraries)
@@ -116,12 +117,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 			flags.AddGoFlag(f)
 		}
 	})
-}
-
-// tracesEnabled reports whether the environment names a collector and does not disable traces.
-func tracesEnabled(getenv func(string) string) bool {
-	disabled := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
-	return !disabled && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
 // Complete checks the settings after the flags have been parsed. The error names the setting and its valid values.
@@ -133,17 +128,30 @@ func (o *Options) Complete() error {
 		return fmt.Errorf("CHECK_URLS: %q is neither %s nor %s", o.checkURLs, checkOwnURLs, checkAnyURLs)
 	}
 	o.Policy.AnyCheckURL = o.checkURLs == checkAnyURLs
-	var err error
-	if o.Namespaces, err = parseNamespaces(o.watchNamespace); err != nil {
-		return err
+	o.Namespaces = nil // all namespaces
+	if o.watchNamespace != "" {
+		o.Namespaces = strings.Split(o.watchNamespace, ",")
 	}
-	if o.Policy.MaxReplicas, err = parseMaxReplicas(o.maxReplicas); err != nil {
-		return err
+	for _, name := range o.Namespaces {
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return fmt.Errorf("WATCH_NAMESPACE: %q is not a valid namespace name: %s", name, problems[0])
+		}
 	}
+	limit, err := strconv.ParseInt(o.maxReplicas, 10, 32)
+	if err != nil || limit < 1 || limit > schemaMaxReplicas {
+		return fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", o.maxReplicas, schemaMaxReplicas)
+	}
+	o.Policy.MaxReplicas = int32(limit)
 	if o.Policy.PodSecurity, err = objects.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
-	return cmp.Or(o.checkAddresses(), o.checkLease(), o.completeLogLevel())
+	if err := o.checkAddresses(); err != nil {
+		return err
+	}
+	if problems := validation.IsDNS1123Label(o.LeaderElectionNamespace); o.LeaderElectionNamespace != "" && len(problems) > 0 {
+		return fmt.Errorf("--leader-election-namespace: %q is not a valid namespace name: %s", o.LeaderElectionNamespace, problems[0])
+	}
+	return o.completeLogLevel()
 }
 
 // completeLogLevel parses the level, and rejects a level at which the content of objects would be logged.
@@ -162,44 +170,11 @@ func (o *Options) completeLogLevel() error {
 	return nil
 }
 
-// logLevel returns the configured log level, or the default level for the log mode.
-func (o *Options) logLevel() zapcore.Level {
-	switch {
-	case o.Log.Level != nil:
-		return zapcore.LevelOf(o.Log.Level)
-	case o.Log.Development:
-		return zapcore.DebugLevel
-	default:
-		return zapcore.InfoLevel
-	}
-}
-
-// parseNamespaces returns the names in a list, or none if the list is empty, which stands for all namespaces.
-func parseNamespaces(list string) ([]string, error) {
-	if list == "" {
-		return nil, nil
-	}
-	namespaces := strings.Split(list, ",")
-	for _, name := range namespaces {
-		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return nil, fmt.Errorf("WATCH_NAMESPACE: %q is not a valid namespace name: %s", name, problems[0])
-		}
-	}
-	return namespaces, nil
-}
-
-func parseMaxReplicas(text string) (int32, error) {
-	limit, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || limit < 1 || limit > schemaMaxReplicas {
-		return 0, fmt.Errorf("MAX_REPLICAS: %q is not a whole number from 1 to %d", text, schemaMaxReplicas)
-	}
-	return int32(limit), nil
-}
-
 // checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. If an address were empty,
 // controller-runtime would use a default address for the metrics, or would not serve probes.
 func (o *Options) checkAddresses() error {
 	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
+	const disabled = "0"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
 		_, port, err := net.SplitHostPort(address)
 		if err == nil {
@@ -211,16 +186,6 @@ func (o *Options) checkAddresses() error {
 	}
 	if _, port, _ := net.SplitHostPort(o.MetricsAddress); o.MetricsAddress == o.ProbeAddress && o.MetricsAddress != disabled && port != "0" {
 		return fmt.Errorf("%s: %q is also the address of %s", probes, o.ProbeAddress, metrics)
-	}
-	return nil
-}
-
-// disabled is the address that disables an endpoint.
-const disabled = "0"
-
-func (o *Options) checkLease() error {
-	if problems := validation.IsDNS1123Label(o.LeaderElectionNamespace); o.LeaderElectionNamespace != "" && len(problems) > 0 {
-		return fmt.Errorf("--leader-election-namespace: %q is not a valid namespace name: %s", o.LeaderElectionNamespace, problems[0])
 	}
 	return nil
 }

@@ -38,6 +38,18 @@ func parse(arguments string, environment ...string) (Options, error) {
 	return o, o.Complete()
 }
 
+// logLevel returns the configured log level, or the default level for the log mode.
+func (o *Options) logLevel() zapcore.Level {
+	switch {
+	case o.Log.Level != nil:
+		return zapcore.LevelOf(o.Log.Level)
+	case o.Log.Development:
+		return zapcore.DebugLevel
+	default:
+		return zapcore.InfoLevel
+	}
+}
+
 const image = "RELATED_IMAGE_ECHO_SERVER=i:1"
 
 func TestOptions_setsDefaults(t *testing.T) {
@@ -116,7 +128,7 @@ func TestAddFlags_readsEachVariable(t *testing.T) {
 	}
 }
 
-func TestLogLevel(t *testing.T) {
+func TestOptions_logLevel(t *testing.T) {
 	g := NewWithT(t)
 	for arguments, want := range map[string]zapcore.Level{
 		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5,
@@ -184,9 +196,9 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	return output.String()
 }
 
-// TestLogLevel_neverLogsBodies checks that the highest allowed level is the last level at which client-go does not log the content of
+// TestOptions_neverLogBodies checks that the highest allowed level is the last level at which client-go does not log the content of
 // objects.
-func TestLogLevel_neverLogsBodies(t *testing.T) {
+func TestOptions_neverLogBodies(t *testing.T) {
 	g := NewWithT(t)
 	const canary = "canary-4711"
 	highest := zapcore.Level(-mostVerbose)

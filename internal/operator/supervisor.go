@@ -26,7 +26,7 @@ type supervisor struct {
 	missing    missingRights // the rights that were missing at the start
 	ask        askRights
 	pending    func() []string // returns the caches that have not received all objects yet
-	apis       *Watch          // asks the cluster about the optional APIs
+	apis       *apiWatch       // asks the cluster about the optional APIs
 	tlsChanged chan struct{}   // closed when the TLS profile of the cluster changes
 	log        logr.Logger
 }
@@ -34,7 +34,7 @@ type supervisor struct {
 // run blocks until the process should exit.
 func (s *supervisor) run(ctx context.Context) error {
 	began, rights := time.Now(), time.Tick(askPeriod)
-	apis := time.After(time.Until(s.apis.Next(began)))
+	apis := time.After(time.Until(s.apis.next(began)))
 	for {
 		select {
 		case <-ctx.Done():
@@ -43,11 +43,11 @@ func (s *supervisor) run(ctx context.Context) error {
 			s.log.Info("The TLS profile of the cluster has changed. Restarting to apply it.")
 			return nil
 		case now := <-apis:
-			if changes := s.apis.Look(ctx, now); changes != "" {
+			if changes := s.apis.look(ctx, now); changes != "" {
 				s.log.Info("The APIs of the cluster have changed. Restarting to use them.", "changes", changes)
 				return nil
 			}
-			apis = time.After(time.Until(s.apis.Next(time.Now())))
+			apis = time.After(time.Until(s.apis.next(time.Now())))
 		case <-rights:
 			if ends, err := s.checkCaches(ctx, time.Since(began)); ends {
 				return err
@@ -84,50 +84,51 @@ func (s *supervisor) checkCaches(ctx context.Context, after time.Duration) (bool
 // minPeriods is the number of periods that a process runs at least before it exits because of a change.
 const minPeriods = 10
 
-// Watch determines when the operator must restart because the APIs that the cluster offers have changed. All exported fields are required.
-// Only Miss and Drop may be called concurrently.
-type Watch struct {
-	// Period is the time between two queries.
-	Period time.Duration
-	// Began is the time at which the process started, and Start is what it found then.
-	Began time.Time
-	Start Offer
-	// Ask queries the cluster about some of the kinds, as Cluster.Ask does.
-	Ask   func(context.Context, []optionalKind) (Offer, error)
-	Kinds []optionalKind
-	// Required returns a function that reports whether any Echo requires a kind.
-	Required func(context.Context) func(optionalKind) bool
-	// Elected is closed when this replica is the leader.
-	Elected <-chan struct{}
+// apiWatch determines when the operator must restart because the APIs that the cluster offers have changed. It queries the cluster in each
+// period if an Echo requires an API that was not served when the operator started, or if a kind has disappeared. Two replicas never exit at
+// the same time. The fields up to elected are required. Only miss and drop may be called concurrently.
+type apiWatch struct {
+	// period is the time between two queries.
+	period time.Duration
+	// began is the time at which the process started, and start is what it found then.
+	began time.Time
+	start findings
+	// ask queries the cluster about some of the kinds, as discoverer.ask does.
+	ask   func(context.Context, []optionalKind) (findings, error)
+	kinds []optionalKind
+	// required returns a function that reports whether any Echo requires a kind.
+	required func(context.Context) func(optionalKind) bool
+	// elected is closed when this replica is the leader.
+	elected <-chan struct{}
 
 	seen   atomic.Value // a string, which describes the changes in the last response
 	missed atomic.Bool
 }
 
-// Miss reports that the cluster may no longer serve a watched kind.
-func (w *Watch) Miss() { w.missed.Store(true) }
+// miss reports that the cluster may no longer serve a watched kind.
+func (w *apiWatch) miss() { w.missed.Store(true) }
 
-// Drop discards the changes in the last response.
-func (w *Watch) Drop() { w.seen.Store("") }
+// drop discards the changes in the last response.
+func (w *apiWatch) drop() { w.seen.Store("") }
 
-// Next returns the time of the next query, which is at least half a period away. The leader's queries are half a period apart from those of
+// next returns the time of the next query, which is at least half a period away. The leader's queries are half a period apart from those of
 // other replicas, so that two replicas never exit together.
-func (w *Watch) Next(now time.Time) time.Time {
+func (w *apiWatch) next(now time.Time) time.Time {
 	select {
-	case <-w.Elected:
-		return now.Truncate(w.Period).Add(w.Period + w.Period/2)
+	case <-w.elected:
+		return now.Truncate(w.period).Add(w.period + w.period/2)
 	default:
-		return now.Round(w.Period).Add(w.Period)
+		return now.Round(w.period).Add(w.period)
 	}
 }
 
-// Look queries the cluster about the kinds that Echoes require and, after a call to Miss or a change, about all kinds in use. If two
-// consecutive responses show the same changes, Look returns a description of them, and the process must exit. Otherwise, it returns "".
-func (w *Watch) Look(ctx context.Context, now time.Time) string {
+// look queries the cluster about the kinds that Echoes require and, after a call to miss or a change, about all kinds in use. If two
+// consecutive responses show the same changes, look returns a description of them, and the process must exit. Otherwise, it returns "".
+func (w *apiWatch) look(ctx context.Context, now time.Time) string {
 	before, _ := w.seen.Swap("").(string)
-	missed, isRequired := w.missed.Swap(false) || before != "", w.Required(ctx)
-	offer, err := w.Ask(ctx, slices.DeleteFunc(slices.Clone(w.Kinds), func(kind optionalKind) bool {
-		used := missed && w.Start[kind.GroupVersionKind].access == Usable
+	missed, isRequired := w.missed.Swap(false) || before != "", w.required(ctx)
+	offer, err := w.ask(ctx, slices.DeleteFunc(slices.Clone(w.kinds), func(kind optionalKind) bool {
+		used := missed && w.start[kind.GroupVersionKind].access == usable
 		return !used && !isRequired(kind)
 	}))
 	if err != nil { // not a change: the cluster may serve the kinds
@@ -135,14 +136,14 @@ func (w *Watch) Look(ctx context.Context, now time.Time) string {
 	}
 	var changes []string
 	for kind, found := range offer {
-		if was := w.Start[kind].access; was != found.access {
+		if was := w.start[kind].access; was != found.access {
 			changes = append(changes, fmt.Sprintf("%s: %s at startup, %s now", kind.GroupKind(), was, found.access))
 		}
 	}
 	slices.Sort(changes)
 	seen := strings.Join(changes, "; ")
 	w.seen.Store(seen)
-	if seen != before || now.Sub(w.Began) < minPeriods*w.Period {
+	if seen != before || now.Sub(w.began) < minPeriods*w.period {
 		return ""
 	}
 	return seen

@@ -46,12 +46,12 @@ func (s *scenario) supervisor(began time.Time) supervisor {
 }
 
 // unrequired returns a watch that does not ask about any API.
-func unrequired(began time.Time) *Watch {
-	return &Watch{
-		Period:   time.Minute,
-		Began:    began,
-		Ask:      func(context.Context, []optionalKind) (Offer, error) { return nil, nil },
-		Required: func(context.Context) func(optionalKind) bool { return func(optionalKind) bool { return false } },
+func unrequired(began time.Time) *apiWatch {
+	return &apiWatch{
+		period:   time.Minute,
+		began:    began,
+		ask:      func(context.Context, []optionalKind) (findings, error) { return nil, nil },
+		required: func(context.Context) func(optionalKind) bool { return func(optionalKind) bool { return false } },
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSupervisor(t *testing.T) {
 // waitingManager is a manager whose caches are filled after 3 s. It records the time when its context was canceled.
 type waitingManager struct {
 	manager.Manager
-	synced Synced
+	synced synced
 	ended  chan time.Time
 }
 
@@ -137,7 +137,7 @@ func TestStart_stopsWithoutWaitingForCaches(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		s := scenario{now: rights(nil), filled: never}
-		m, began := waitingManager{synced: make(Synced), ended: make(chan time.Time, 1)}, time.Now()
+		m, began := waitingManager{synced: make(synced), ended: make(chan time.Time, 1)}, time.Now()
 		operator := Operator{Manager: m, supervisor: s.supervisor(began), synced: m.synced}
 		g.Expect(operator.Start(ctx)).To(Succeed())
 		g.Expect(time.Since(began)).To(Equal(time.Second))
@@ -157,7 +157,7 @@ func TestStart_returnsErrorOfManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), synced: make(Synced)}
+		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), synced: make(synced)}
 		close(operator.synced)
 		g.Expect(operator.Start(t.Context())).To(MatchError(ContainSubstring("the lease is kept")))
 		g.Expect(s.asked).To(HaveExactElements("b"))
@@ -177,7 +177,7 @@ func required(kinds ...schema.GroupVersionKind) func(context.Context) func(optio
 }
 
 // TestLook gives a process one response about Route per minute. A letter is the first letter of the access in the response, except that s
-// stands for Usable. "!" stands for a failed query, and "d" for Usable after the loss of earlier responses.
+// stands for usable. "!" stands for a failed query, and "d" for usable after the loss of earlier responses.
 func TestLook(t *testing.T) {
 	const old = time.Hour
 	for name, c := range map[string]struct {
@@ -187,37 +187,37 @@ func TestLook(t *testing.T) {
 		ends      int           // the minute in which the process exits, or -1 if it never exits
 		changes   string
 	}{
-		"nothing changes":                     {NotServed, "nnnnnn", old, -1, ""},
-		"a kind appears":                      {NotServed, "nsssss", old, 2, "Route.example.com: not served at startup, usable now"},
-		"a kind vanishes":                     {Usable, "snnnnn", old, 2, "Route.example.com: usable at startup, not served now"},
-		"a right is granted":                  {Forbidden, "fsssss", old, 2, "Route.example.com: forbidden at startup, usable now"},
-		"a right is lost":                     {Usable, "sfffff", old, 2, "Route.example.com: usable at startup, forbidden now"},
-		"a kind appears without the right":    {NotServed, "nfffff", old, 2, "Route.example.com: not served at startup, forbidden now"},
-		"an unknown kind becomes known":       {Unknown, "nnnnnn", old, 1, "Route.example.com: unknown at startup, not served now"},
-		"once is not enough":                  {NotServed, "snsnsn", old, -1, ""},
-		"a failed response in between":        {NotServed, "s!s!s!", old, -1, ""},
-		"a loss of memory in between":         {NotServed, "dddddd", old, -1, ""},
-		"another change in between":           {NotServed, "sfsfsf", old, -1, ""},
-		"failures alone":                      {NotServed, "!!!!!!", old, -1, ""},
-		"a kind appears after a failure":      {NotServed, "s!ssss", old, 3, "Route.example.com: not served at startup, usable now"},
-		"a kind appears soon after the start": {NotServed, "ssssssss", 4 * time.Minute, 6, "Route.example.com: not served at startup, usable now"},
+		"nothing changes":                     {notServed, "nnnnnn", old, -1, ""},
+		"a kind appears":                      {notServed, "nsssss", old, 2, "Route.example.com: not served at startup, usable now"},
+		"a kind vanishes":                     {usable, "snnnnn", old, 2, "Route.example.com: usable at startup, not served now"},
+		"a right is granted":                  {forbidden, "fsssss", old, 2, "Route.example.com: forbidden at startup, usable now"},
+		"a right is lost":                     {usable, "sfffff", old, 2, "Route.example.com: usable at startup, forbidden now"},
+		"a kind appears without the right":    {notServed, "nfffff", old, 2, "Route.example.com: not served at startup, forbidden now"},
+		"an unknown kind becomes known":       {unknown, "nnnnnn", old, 1, "Route.example.com: unknown at startup, not served now"},
+		"once is not enough":                  {notServed, "snsnsn", old, -1, ""},
+		"a failed response in between":        {notServed, "s!s!s!", old, -1, ""},
+		"a loss of memory in between":         {notServed, "dddddd", old, -1, ""},
+		"another change in between":           {notServed, "sfsfsf", old, -1, ""},
+		"failures alone":                      {notServed, "!!!!!!", old, -1, ""},
+		"a kind appears after a failure":      {notServed, "s!ssss", old, 3, "Route.example.com: not served at startup, usable now"},
+		"a kind appears soon after the start": {notServed, "ssssssss", 4 * time.Minute, 6, "Route.example.com: not served at startup, usable now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			w := &Watch{Period: time.Minute, Began: begin().Add(-c.age), Start: Offer{route(): {access: c.start}},
-				Kinds: []optionalKind{{GroupVersionKind: route()}}, Required: required(route())}
+			w := &apiWatch{period: time.Minute, began: begin().Add(-c.age), start: findings{route(): {access: c.start}},
+				kinds: []optionalKind{{GroupVersionKind: route()}}, required: required(route())}
 			ends, changes := -1, ""
 			for minute, letter := range c.responses {
 				if letter == 'd' {
-					w.Drop()
+					w.drop()
 				}
-				w.Ask = func(context.Context, []optionalKind) (Offer, error) {
+				w.ask = func(context.Context, []optionalKind) (findings, error) {
 					if letter == '!' {
 						return nil, errors.New("no response")
 					}
-					return Offer{route(): {access: map[rune]access{'u': Unknown, 'n': NotServed, 'f': Forbidden, 's': Usable, 'd': Usable}[letter]}}, nil
+					return findings{route(): {access: map[rune]access{'u': unknown, 'n': notServed, 'f': forbidden, 's': usable, 'd': usable}[letter]}}, nil
 				}
-				if changes = w.Look(t.Context(), begin().Add(time.Duration(minute)*time.Minute)); changes != "" {
+				if changes = w.look(t.Context(), begin().Add(time.Duration(minute)*time.Minute)); changes != "" {
 					ends = minute
 					break
 				}
@@ -229,12 +229,12 @@ func TestLook(t *testing.T) {
 }
 
 func TestLook_describesEachChange(t *testing.T) {
-	w := &Watch{Period: time.Minute, Start: Offer{route(): {access: Usable}, gate(): {access: Forbidden}}, Required: required()}
-	w.Ask = func(context.Context, []optionalKind) (Offer, error) {
-		return Offer{route(): {access: NotServed}, gate(): {access: Usable}}, nil
+	w := &apiWatch{period: time.Minute, start: findings{route(): {access: usable}, gate(): {access: forbidden}}, required: required()}
+	w.ask = func(context.Context, []optionalKind) (findings, error) {
+		return findings{route(): {access: notServed}, gate(): {access: usable}}, nil
 	}
-	w.Look(t.Context(), begin())
-	NewWithT(t).Expect(w.Look(t.Context(), begin())).To(
+	w.look(t.Context(), begin())
+	NewWithT(t).Expect(w.look(t.Context(), begin())).To(
 		Equal("Gate.example.com: forbidden at startup, usable now; Route.example.com: usable at startup, not served now"))
 }
 
@@ -245,27 +245,27 @@ func TestLook_queriesRequiredAndMissedKinds(t *testing.T) {
 		answer   access
 		want     []int // how many kinds the watch asks about in each minute
 	}{
-		"nothing is required":                      {answer: Usable, want: []int{0, 0, 0}},
-		"one kind is required":                     {required: []schema.GroupVersionKind{route()}, answer: Usable, want: []int{1, 1, 1}},
-		"a used kind was missed":                   {missed: true, answer: Usable, want: []int{1, 0, 0}},
-		"a used kind was missed and is not served": {missed: true, answer: NotServed, want: []int{1, 1, 1}},
+		"nothing is required":                      {answer: usable, want: []int{0, 0, 0}},
+		"one kind is required":                     {required: []schema.GroupVersionKind{route()}, answer: usable, want: []int{1, 1, 1}},
+		"a used kind was missed":                   {missed: true, answer: usable, want: []int{1, 0, 0}},
+		"a used kind was missed and is not served": {missed: true, answer: notServed, want: []int{1, 1, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []int
-			w := &Watch{Period: time.Minute, Began: begin(), Start: Offer{route(): {access: Usable}, gate(): {access: NotServed}},
-				Kinds: []optionalKind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}, Required: required(c.required...)}
-			w.Ask = func(_ context.Context, kinds []optionalKind) (Offer, error) {
+			w := &apiWatch{period: time.Minute, began: begin(), start: findings{route(): {access: usable}, gate(): {access: notServed}},
+				kinds: []optionalKind{{GroupVersionKind: route()}, {GroupVersionKind: gate()}}, required: required(c.required...)}
+			w.ask = func(_ context.Context, kinds []optionalKind) (findings, error) {
 				asked = append(asked, len(kinds))
 				if len(kinds) == 0 {
-					return Offer{}, nil
+					return findings{}, nil
 				}
-				return Offer{route(): {access: c.answer}}, nil
+				return findings{route(): {access: c.answer}}, nil
 			}
 			if c.missed {
-				w.Miss()
+				w.miss()
 			}
 			for range c.want {
-				w.Look(t.Context(), begin())
+				w.look(t.Context(), begin())
 			}
 			NewWithT(t).Expect(asked).To(HaveExactElements(c.want))
 		})
@@ -274,44 +274,46 @@ func TestLook_queriesRequiredAndMissedKinds(t *testing.T) {
 
 // replica is a series of processes. Each process starts a moment after the previous one exits.
 type replica struct {
-	*Watch
+	*apiWatch
 	next  time.Time
 	ended []time.Time
 }
 
 // start starts a process that finds an offer.
 func (r *replica) start(at time.Time, elected <-chan struct{}, found access) {
-	r.Watch = &Watch{Period: time.Minute, Began: at, Start: Offer{route(): {access: found}}, Required: required(), Elected: elected}
-	r.next = r.Next(at)
+	r.apiWatch = &apiWatch{period: time.Minute, began: at, start: findings{route(): {access: found}}, required: required(), elected: elected}
+	r.next = r.apiWatch.next(at)
 }
 
-// TestWatch_neverEndsReplicasTogether makes an API appear and disappear at random for two replicas that started at random times. Either
+// TestAPIWatch_neverEndsReplicasTogether makes an API appear and disappear at random for two replicas that started at random times. Either
 // replica can be the leader.
-func TestWatch_neverEndsReplicasTogether(t *testing.T) {
+func TestAPIWatch_neverEndsReplicasTogether(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	elected := make(chan struct{})
 	close(elected)
 	for range 300 {
 		leader, other := &replica{}, &replica{}
 		replicas := []*replica{leader, other}
-		leader.start(begin().Add(time.Duration(random.IntN(3600))*time.Second), elected, NotServed)
-		other.start(begin().Add(time.Duration(random.IntN(3600))*time.Second), nil, NotServed)
-		offer, change := NotServed, begin()
+		leader.start(begin().Add(time.Duration(random.IntN(3600))*time.Second), elected, notServed)
+		other.start(begin().Add(time.Duration(random.IntN(3600))*time.Second), nil, notServed)
+		offer, change := notServed, begin()
 		for range 600 {
 			r := slices.MinFunc(replicas, func(a, b *replica) int { return a.next.Compare(b.next) })
 			for ; change.Before(r.next); change = change.Add(time.Duration(random.IntN(2400)) * time.Second) {
-				offer = []access{NotServed, Usable, Forbidden}[random.IntN(3)]
+				offer = []access{notServed, usable, forbidden}[random.IntN(3)]
 			}
-			r.Ask = func(context.Context, []optionalKind) (Offer, error) { return Offer{route(): {access: offer}}, nil }
-			if r.Look(t.Context(), r.next) == "" {
-				r.next = r.Next(r.next)
+			r.ask = func(context.Context, []optionalKind) (findings, error) {
+				return findings{route(): {access: offer}}, nil
+			}
+			if r.look(t.Context(), r.next) == "" {
+				r.next = r.apiWatch.next(r.next)
 				continue
 			}
 			r.ended = append(r.ended, r.next)
 			r.start(r.next.Add(3*time.Second), nil, offer)
 			if r == leader { // the other replica takes over
 				leader, other = other, leader
-				leader.Elected = elected
+				leader.elected = elected
 			}
 		}
 		expectApart(t, replicas)
@@ -345,10 +347,10 @@ func TestNext_neverAsksTwiceAtOnce(t *testing.T) {
 	elected := make(chan struct{})
 	close(elected)
 	for _, leads := range []<-chan struct{}{nil, elected} {
-		w := &Watch{Period: time.Minute, Elected: leads}
-		at := w.Next(begin())
+		w := &apiWatch{period: time.Minute, elected: leads}
+		at := w.next(begin())
 		for _, fired := range []time.Duration{-time.Millisecond, 0, time.Millisecond} {
-			NewWithT(t).Expect(w.Next(at.Add(fired))).To(Equal(at.Add(time.Minute)))
+			NewWithT(t).Expect(w.next(at.Add(fired))).To(Equal(at.Add(time.Minute)))
 		}
 	}
 }

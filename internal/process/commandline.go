@@ -1,5 +1,4 @@
-// Package commandline holds the command-line code that all programs share. The package handles --help and --version, prints errors, and
-// trims values.
+// Package process holds the code that all programs share: it handles --help and --version, prints errors, and limits memory usage.
 package process
 
 import (
@@ -33,10 +32,10 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the underlying error.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Parse adds --help and --version to a program's flags, and parses the arguments. The usage begins with a line such as "pathcheck [flags]
-// URL". If --help or --version is given, Parse prints the help or the version, and returns pflag.ErrHelp.
+// ParseFlags adds --help and --version to a program's flags, and parses the arguments. The usage begins with a line such as "pathcheck
+// [flags] URL". If --help or --version is given, ParseFlags prints the help or the version, and returns pflag.ErrHelp.
 func ParseFlags(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {
-	flags.Usage = func() {} // Report prints the usage
+	flags.Usage = func() {} // ReportError prints the usage
 	flags.BoolP("help", "h", false, "print this help")
 	printVersion := flags.Bool("version", false, "print the version")
 	err := flags.Parse(arguments)
@@ -56,7 +55,7 @@ func ParseFlags(flags *pflag.FlagSet, usage, version string, arguments []string,
 	return pflag.ErrHelp
 }
 
-// Report prints an error as the last line, below the usage if the command line is invalid.
+// ReportError prints an error as the last line, below the usage if the command line is invalid.
 func ReportError(stderr io.Writer, program string, err error) {
 	if invalid := new(UsageError); errors.As(err, &invalid) {
 		_, _ = fmt.Fprintf(stderr, "Usage: %s\n", invalid.Usage)

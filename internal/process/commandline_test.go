@@ -50,8 +50,8 @@ func documentedCodes(t *testing.T) map[string]map[int]string {
 	return documented
 }
 
-// TestParse_eachProgramExitsAsDocumented makes each program exit with every code that is documented for it.
-func TestParse_eachProgramExitsAsDocumented(t *testing.T) {
+// TestParseFlags_eachProgramExitsAsDocumented makes each program exit with every code that is documented for it.
+func TestParseFlags_eachProgramExitsAsDocumented(t *testing.T) {
 	programs := map[string]string{}
 	for _, file := range build(t) {
 		programs[strings.Replace(filepath.Base(file), "echo-operator", "manager", 1)] = file
@@ -92,8 +92,8 @@ func TestParse_eachProgramExitsAsDocumented(t *testing.T) {
 	}
 }
 
-// TestParse_helpDocumentsExitCodes checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
-func TestParse_helpDocumentsExitCodes(t *testing.T) {
+// TestParseFlags_helpDocumentsExitCodes checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
+func TestParseFlags_helpDocumentsExitCodes(t *testing.T) {
 	for name, codes := range documentedCodes(t) {
 		command, ok := strings.CutPrefix(name, "kubectl echo ")
 		if !ok {
@@ -248,9 +248,9 @@ func run(t *testing.T, program string, arguments ...string) (code int, stdout, s
 	return command.ProcessState.ExitCode(), out.String(), err.String()
 }
 
-// TestParse_printsUsageInEachProgram checks that each program prints its version and its usage, describes each flag, and prints the usage
+// TestParseFlags_printsUsageInEachProgram checks that each program prints its version and its usage, describes each flag, and prints the usage
 // above an error.
-func TestParse_printsUsageInEachProgram(t *testing.T) {
+func TestParseFlags_printsUsageInEachProgram(t *testing.T) {
 	version := regexp.MustCompile(`^[a-z-]+ v9\.8\.7 \(go1\.\S+ \w+/\w+\)\n$`)
 	described := regexp.MustCompile(`^ +(?:-\w, |    )--\S+(?: \S+)? {2,}\S+ \S+`)
 	for _, program := range build(t) {

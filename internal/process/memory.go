@@ -1,4 +1,3 @@
-// Package memory keeps a process within its container's memory limit, and returns unused memory while the process is idle.
 package process
 
 import (
@@ -23,8 +22,8 @@ func CollectSeldom() {
 	}
 }
 
-// SetLimit sets the garbage collector's soft memory limit to three quarters of a control group's memory limit. The argument is the control
-// group's directory. The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes
+// SetMemoryLimit sets the garbage collector's soft memory limit to three quarters of a control group's memory limit. The argument is the
+// control group's directory. The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes
 // precedence.
 func SetMemoryLimit(cgroup fs.FS) {
 	limit, ok := limitOf(cgroup)
@@ -50,7 +49,7 @@ func limitOf(cgroup fs.FS) (int64, bool) {
 }
 
 const (
-	// lookPeriod is the interval at which ReturnAtRest reads the number of allocated bytes.
+	// lookPeriod is the interval at which ReturnMemoryAtRest reads the number of allocated bytes.
 	lookPeriod = 5 * time.Second
 	// atRest is the maximum number of bytes that an idle process allocates within lookPeriod.
 	atRest = 1 << 20
@@ -58,8 +57,8 @@ const (
 	worthIt = 8 << 20
 )
 
-// ReturnAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx is done. Otherwise, memory usage
-// would stay as high as it was under load.
+// ReturnMemoryAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx is done. Otherwise, memory
+// usage would stay as high as it was under load.
 func ReturnMemoryAtRest(ctx context.Context) {
 	ticker := time.NewTicker(lookPeriod)
 	defer ticker.Stop()

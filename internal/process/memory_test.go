@@ -43,8 +43,8 @@ func TestCollectSeldom(t *testing.T) {
 	}
 }
 
-// TestSetLimit sets the memory limit of the test process. The limit must not change if GOMEMLIMIT has already set it.
-func TestSetLimit(t *testing.T) {
+// TestSetMemoryLimit sets the memory limit of the test process. The limit must not change if GOMEMLIMIT has already set it.
+func TestSetMemoryLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const limit = int64(8 << 30) // more memory than the tests use

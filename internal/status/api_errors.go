@@ -39,14 +39,6 @@ const (
 	definitionRetry = 2 * time.Second
 )
 
-// Earliest returns the shorter of two durations, but ignores a zero duration.
-func Earliest(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
-}
-
 // Classify returns the failure for an error, or nil for a nil error.
 func Classify(err error) *Failure {
 	switch {
@@ -64,12 +56,19 @@ func Classify(err error) *Failure {
 		return &Failure{Err: err, NoRetry: true}
 	case IsQuotaExceeded(err):
 		return &Failure{Err: err, Reason: v1.ReasonQuotaExceeded, Transient: true}
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "while custom resource definition is terminating"):
+		// Only the message distinguishes the causes of a 403 response. This one occurs only for route kinds, whose watches report when the
+		// definition is gone.
+		return &Failure{Err: err, RetryAfter: definitionRetry}
 	case apierrors.IsForbidden(err):
-		return forbidden(err)
+		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
 	default:
 		return &Failure{Err: err, Reason: v1.ReasonApplyFailed, Transient: true}
 	}
 }
+
+// Silent reports whether a failure leaves the status unchanged. Silent returns false for a nil failure.
+func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
 // RetriedFirst returns the error with the earliest retry, given the errors from independent parts of a reconcile. This way, no part waits
 // for another part's later retry. RetriedFirst ignores nil errors.
@@ -92,18 +91,6 @@ func (f *Failure) urgency() int {
 		return 0
 	}
 }
-
-// forbidden returns the failure for a 403 response. Only the API server's message distinguishes the causes of a 403 response.
-func forbidden(err error) *Failure {
-	// This message occurs only for route kinds. The watches of these kinds report when the definition is gone.
-	if strings.Contains(err.Error(), "while custom resource definition is terminating") {
-		return &Failure{Err: err, RetryAfter: definitionRetry}
-	}
-	return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
-}
-
-// Silent reports whether a failure leaves the status unchanged. Silent returns false for a nil failure.
-func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
 // NameWasTaken reports whether an Echo's status shows that another object has a child's name.
 func NameWasTaken(echo *v1.Echo) bool {

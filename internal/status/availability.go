@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
-	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // These are values that the Deployment controller writes to a Deployment: see k8s.io/kubernetes/pkg/controller/deployment/util.
@@ -30,25 +29,35 @@ type availability struct {
 	updated, available int32
 	// ready is true if all pods are updated and available, and no other pods remain.
 	ready bool
-	// progressing is true while a change is being rolled out, and first is true if this is the first rollout.
+	// progressing is true while a change is being rolled out, and first is true if the Deployment has never had all of its pods.
 	progressing, first bool
-	// overdue is true if there has been no progress for longer than the progress deadline.
+	// overdue is true if pods have been missing for longer than the progress deadline.
 	overdue bool
 }
 
 // availabilityOf returns the availability of a Deployment's pods. want is the desired number of pods, and before is the Echo's previous
 // status.
 func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
-	isOverdue := overdue(before, d, now)
-	return availability{
-		want:        want,
-		updated:     min(d.Status.UpdatedReplicas, want),
-		available:   min(d.Status.AvailableReplicas, want),
-		ready:       isReady(d, want),
-		progressing: progressing(d, before, isOverdue),
-		first:       firstRollout(d),
-		overdue:     isOverdue,
+	pods := availability{
+		want:      want,
+		updated:   min(d.Status.UpdatedReplicas, want),
+		available: min(d.Status.AvailableReplicas, want),
+		ready:     isReady(d, want),
 	}
+	if revision := d.Annotations[revisionAnnotation]; revision == "" || revision == "1" {
+		pods.first = progressReason(d) != deploymentRolledOut
+	}
+	if rolling(d) {
+		pods.overdue = deadlineExceeded(d)
+		pods.progressing = !pods.overdue
+		return pods
+	}
+	// The Deployment controller completes a rollout only once, and does not start another when the number of replicas changes. Scaling
+	// therefore counts as a rollout until the pods are ready, and the operator determines whether the deadline has passed.
+	since := missingSince(before, d)
+	pods.overdue = staysOverdue(before) || !since.IsZero() && now.Sub(since) >= objects.ProgressDeadline
+	pods.progressing = meta.IsStatusConditionTrue(before.Conditions, v1.ConditionProgressing) && !pods.overdue
+	return pods
 }
 
 // counts returns a sentence that states how many pods are ready. Unless the message names a cause, the sentence mentions a rollout in
@@ -85,15 +94,6 @@ func (a availability) rollout() string {
 	default:
 		return "No change is being rolled out."
 	}
-}
-
-// problem returns the problem that the pod counts reveal on their own, or the zero value if there is none.
-func (a availability) problem() message.Problem {
-	if !a.isStuck() {
-		return message.Problem{}
-	}
-	return message.Problem{Text: a.rollout(),
-		Advice: "Check the log and the readiness probe of the pods: their container must listen on spec.port."}
 }
 
 // phase returns the phase that results from the state of the pods and from the causes.
@@ -174,41 +174,23 @@ func isReady(d *appsv1.Deployment, want int32) bool {
 		d.Status.Replicas == want && d.Status.UpdatedReplicas == want && d.Status.AvailableReplicas == want
 }
 
-// progressing reports whether a change is being rolled out. The Deployment controller completes a rollout only once, and does not start
-// another when the number of replicas changes. Scaling therefore counts as a rollout until the pods are ready.
-func progressing(d *appsv1.Deployment, before *v1.EchoStatus, isOverdue bool) bool {
-	if rolling(d) {
-		return !deadlineExceeded(d)
-	}
-	return meta.IsStatusConditionTrue(before.Conditions, v1.ConditionProgressing) && !isOverdue
-}
-
 // rolling reports whether the Deployment controller still has work to do.
 func rolling(d *appsv1.Deployment) bool {
-	if !d.DeletionTimestamp.IsZero() || d.Generation > d.Status.ObservedGeneration || d.Status.Replicas != d.Status.UpdatedReplicas {
-		return true
-	}
-	condition := deploymentProgressing(d)
-	return condition == nil || condition.Reason != deploymentRolledOut
+	return !d.DeletionTimestamp.IsZero() || d.Generation > d.Status.ObservedGeneration || d.Status.Replicas != d.Status.UpdatedReplicas ||
+		progressReason(d) != deploymentRolledOut
 }
 
-// firstRollout reports whether a Deployment has never had all of its pods.
-func firstRollout(d *appsv1.Deployment) bool {
-	if revision := d.Annotations[revisionAnnotation]; revision != "" && revision != "1" {
-		return false
-	}
-	condition := deploymentProgressing(d)
-	return condition == nil || condition.Reason != deploymentRolledOut
+// deadlineExceeded reports whether the Deployment controller has given up waiting for the current rollout.
+func deadlineExceeded(d *appsv1.Deployment) bool {
+	return progressReason(d) == deploymentDeadlineExceeded && d.Generation <= d.Status.ObservedGeneration
 }
 
-// overdue reports whether pods have been missing for longer than the progress deadline. During a rollout, the Deployment controller
-// determines whether the deadline has passed. After the rollout, the operator does.
-func overdue(status *v1.EchoStatus, d *appsv1.Deployment, now time.Time) bool {
-	if rolling(d) {
-		return deadlineExceeded(d)
+// progressReason returns the reason of a Deployment's Progressing condition, or an empty string if there is no such condition.
+func progressReason(d *appsv1.Deployment) string {
+	if condition := deploymentCondition(d, appsv1.DeploymentProgressing); condition != nil {
+		return condition.Reason
 	}
-	since := missingSince(status, d)
-	return staysOverdue(status) || !since.IsZero() && now.Sub(since) >= objects.ProgressDeadline
+	return ""
 }
 
 // staysOverdue reports whether the previous status shows that the deadline was exceeded. The previous status is required, because
@@ -237,27 +219,11 @@ func missingSince(status *v1.EchoStatus, d *appsv1.Deployment) time.Time {
 	if ready == nil || progressing == nil || ready.Status != metav1.ConditionFalse {
 		return time.Time{}
 	}
-	since := slices.MaxFunc([]metav1.Time{ready.LastTransitionTime, progressing.LastTransitionTime, unavailableSince(d)},
-		func(a, b metav1.Time) int { return a.Compare(b.Time) })
-	return since.Time
-}
-
-// unavailableSince returns the time at which a Deployment became unavailable, or the zero time if it is available or nil.
-func unavailableSince(d *appsv1.Deployment) metav1.Time {
-	available := deploymentCondition(d, appsv1.DeploymentAvailable)
-	if available == nil || available.Status != corev1.ConditionFalse {
-		return metav1.Time{}
+	times := []metav1.Time{ready.LastTransitionTime, progressing.LastTransitionTime}
+	if c := deploymentCondition(d, appsv1.DeploymentAvailable); c != nil && c.Status == corev1.ConditionFalse {
+		times = append(times, c.LastTransitionTime)
 	}
-	return available.LastTransitionTime
-}
-
-func deadlineExceeded(d *appsv1.Deployment) bool {
-	condition := deploymentProgressing(d)
-	return condition != nil && condition.Reason == deploymentDeadlineExceeded && d.Generation <= d.Status.ObservedGeneration
-}
-
-func deploymentProgressing(d *appsv1.Deployment) *appsv1.DeploymentCondition {
-	return deploymentCondition(d, appsv1.DeploymentProgressing)
+	return slices.MaxFunc(times, func(a, b metav1.Time) int { return a.Compare(b.Time) }).Time
 }
 
 // deploymentCondition returns a condition of a Deployment, or nil if there is none. The Deployment may be nil.

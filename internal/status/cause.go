@@ -45,45 +45,32 @@ func (c cause) resolveFrom(before *v1.EchoStatus) cause {
 
 // causeOf returns why pods are missing: the rollout is paused, no pods can be created, or a pod shows a cause. The newest such pod counts.
 func causeOf(seen Observation) cause {
-	if c := cmp.Or(pauseCause(seen.Deployment), creationCause(seen.Deployment)); c != (cause{}) {
+	d := seen.Deployment
+	if d.Spec.Paused && rolling(d) {
+		return cause{reason: v1.ReasonDeploymentPaused, lasting: true, problem: message.Problem{
+			Text: "The rollout of the Deployment is paused", Advice: fmt.Sprintf(
+				"Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}}
+	}
+	if c := creationCause(d); c != (cause{}) {
 		return c
 	}
-	pods := seen.Pods
-	for i := range pods {
-		if PodState(&pods[i]) == podFailed && pods[0].CreationTimestamp.Sub(pods[i].CreationTimestamp.Time) > failedPodWindow {
+	for i := range seen.Pods {
+		pod := &seen.Pods[i]
+		state, problems := PodState(pod), seen.Nodes[pod.Spec.NodeName].Problems
+		if state == podFailed && seen.Pods[0].CreationTimestamp.Sub(pod.CreationTimestamp.Time) > failedPodWindow {
 			continue
 		}
-		if c := cmp.Or(nodeCause(&pods[i], seen.Nodes[pods[i].Spec.NodeName]), podCause(&pods[i])); c != (cause{}) {
+		if state != podReady && state != podTerminating && explainsPods(problems) {
+			return cause{reason: v1.ReasonNodeProblem, problem: message.Problem{
+				Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.Spec.NodeName),
+				Quote: describe(problems), Advice: "Repair the node, or delete the pod so that a replacement runs on another node.",
+			}, warning: true} // a rollout does not hide this cause, because the node requires attention
+		}
+		if c := podCause(pod); c != (cause{}) {
 			return c
 		}
 	}
 	return cause{}
-}
-
-// nodeCause returns the reason why a pod is not ready if its node is the cause. A rollout does not hide this cause, because the node
-// requires attention.
-func nodeCause(pod *corev1.Pod, node Node) cause {
-	if state := PodState(pod); state == podReady || state == podTerminating || !explainsPods(node.Problems) {
-		return cause{}
-	}
-	return cause{
-		reason: v1.ReasonNodeProblem,
-		problem: message.Problem{
-			Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.Spec.NodeName),
-			Quote: describe(node.Problems), Advice: "Repair the node, or delete the pod so that a replacement runs on another node.",
-		},
-		warning: true,
-	}
-}
-
-// pauseCause returns the cause if a change is not rolled out because the Deployment is paused.
-func pauseCause(d *appsv1.Deployment) cause {
-	if !d.Spec.Paused || !rolling(d) {
-		return cause{}
-	}
-	return cause{reason: v1.ReasonDeploymentPaused, lasting: true, problem: message.Problem{
-		Text: "The rollout of the Deployment is paused", Advice: fmt.Sprintf(
-			"Run 'kubectl rollout resume -n %s deployment/%s' to continue it.", d.Namespace, d.Name)}}
 }
 
 // creationCause returns the reason why the API server accepts no more pods.
@@ -96,7 +83,11 @@ func creationCause(d *appsv1.Deployment) cause {
 			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: problem}
 		}
 		if account := missingServiceAccount(c.Message); account != "" {
-			return serviceAccountCause(d, account)
+			return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
+				Text: fmt.Sprintf("The ServiceAccount %s does not exist", account),
+				// Kubernetes does not retry immediately when the ServiceAccount is created.
+				Advice: fmt.Sprintf("%s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to 17 minutes for Kubernetes to retry.",
+					adviceOnServiceAccount, d.Namespace, d.Name)}}
 		}
 		words := c.Message // the message begins with the name of a pod that was never created
 		if _, why, found := strings.Cut(words, " is forbidden: "); found {
@@ -108,9 +99,6 @@ func creationCause(d *appsv1.Deployment) cause {
 	return cause{}
 }
 
-// defaultServiceAccount is the ServiceAccount of pods that do not name one.
-const defaultServiceAccount = "default"
-
 // adviceOnServiceAccount is the advice for a ServiceAccount that does not exist.
 const adviceOnServiceAccount = "Create it, or change spec.serviceAccountName."
 
@@ -121,19 +109,10 @@ func missingServiceAccount(message string) string {
 	_, why, found := strings.Cut(message, "error looking up service account ")
 	_, why, quoted := strings.Cut(why, `serviceaccount "`)
 	name, _, missing := strings.Cut(why, `" not found`)
-	if !found || !quoted || !missing || name == defaultServiceAccount {
+	if !found || !quoted || !missing || name == "default" {
 		return ""
 	}
 	return name
-}
-
-// serviceAccountCause returns the cause for pods that the API server rejects because a ServiceAccount does not exist. Kubernetes does not
-// retry immediately when the ServiceAccount is created.
-func serviceAccountCause(d *appsv1.Deployment, name string) cause {
-	return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
-		Text: fmt.Sprintf("The ServiceAccount %s does not exist", name),
-		Advice: fmt.Sprintf("%s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to 17 minutes for Kubernetes to retry.",
-			adviceOnServiceAccount, d.Namespace, d.Name)}}
 }
 
 // maxNodes is the maximum number of nodes that a status names.
@@ -169,29 +148,22 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 		problems = append(problems, NodeProblem{nodeUnschedulable, "The node is marked unschedulable."})
 	}
 	for _, c := range node.Status.Conditions {
-		if name := conditionProblem(c); name != "" {
+		name, healthy := string(c.Type), false
+		switch c.Type {
+		case corev1.NodeReady:
+			name, healthy = nodeNotReady, c.Status == corev1.ConditionTrue
+		case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
+			healthy = c.Status != corev1.ConditionTrue // the status is Unknown if the node is not ready
+		default: // Kubernetes does not define this condition, so its healthy value is not known
+			continue
+		}
+		if !healthy {
 			problems = append(problems, NodeProblem{name,
 				message.Sentence(fmt.Sprintf("%s is %s: %s", c.Type, c.Status, cmp.Or(c.Message, c.Reason, "no reason is given")))})
 		}
 	}
 	slices.SortFunc(problems, func(a, b NodeProblem) int { return cmp.Compare(a.Name, b.Name) })
 	return problems
-}
-
-// conditionProblem returns the problem that a node condition reports, or an empty string. Conditions that Kubernetes does not define are
-// ignored, because their healthy value is not known.
-func conditionProblem(c corev1.NodeCondition) string {
-	switch c.Type {
-	case corev1.NodeReady:
-		if c.Status != corev1.ConditionTrue {
-			return nodeNotReady
-		}
-	case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
-		if c.Status == corev1.ConditionTrue { // the status is Unknown if the node is not ready
-			return string(c.Type)
-		}
-	}
-	return ""
 }
 
 // explainsPods reports whether a node's problems explain why a pod on the node is not ready.

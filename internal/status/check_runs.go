@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ const (
 	noResult = "The last run gave no result: "
 )
 
-// Runs holds what the operator knows about the runs of a check.
+// CheckRuns holds what the operator knows about the runs of a check.
 type CheckRuns struct {
 	// Refused is the reason why the check's CronJob cannot be created or updated. It is zero if there is no such reason.
 	Refused message.Problem
@@ -51,21 +52,16 @@ func (r CheckRuns) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) b
 	return late && !r.hasRunSince(&was) && len(r.podsOfLast()) == 0
 }
 
-// nextRun returns the time of the next run of a check, in the operator's time zone. The time is zero if the schedule never matches. The
-// CronJob controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the Echo schema
-// rejects schedules without this space.
-func nextRun(check *v1.EchoCheck, after time.Time) time.Time {
-	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil { // the API server rejects a CronJob with this schedule
-		return time.Time{}
-	}
-	return schedule.Next(after)
-}
-
-// untilLate returns the time until the next run's Job should exist, or zero if no run is due.
+// untilLate returns the time until the next run's Job should exist, or zero if no run is due. It computes the run in the operator's time
+// zone. The CronJob controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the
+// Echo schema rejects schedules without this space.
 func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
-	due := nextRun(check, now.Add(-patience))
-	if due.IsZero() || r.Since.IsZero() {
+	schedule, err := cron.ParseStandard(check.Schedule)
+	if err != nil || r.Since.IsZero() { // the API server rejects a CronJob with an invalid schedule
+		return 0
+	}
+	due := schedule.Next(now.Add(-patience))
+	if due.IsZero() { // the schedule never matches
 		return 0
 	}
 	return due.Add(patience).Sub(now)
@@ -115,7 +111,7 @@ func (r CheckRuns) whyNoVerdict() string {
 		return "its Job has created no pod. Check the events of the Job."
 	}
 	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	if problem := PodProblem(&newest); problem != (message.Problem{}) {
+	if problem := podCause(&newest).problem; problem != (message.Problem{}) {
 		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the pod's name differs from run to run
 	}
 	return "its pod did not finish in time. Check the pod's log and events."
@@ -128,8 +124,8 @@ func (r CheckRuns) podsOfLast() []corev1.Pod {
 	})
 }
 
-// lastRun returns the newest of a check's pods whose check container has terminated, and a copy of that container's terminated state. If
-// a digest is given, only pods with that digest count.
+// lastRun returns the newest of a check's pods whose check container has terminated, and a copy of that container's terminated state. Of
+// pods that were created in the same second, it is the one that finished last. If a digest is given, only pods with that digest count.
 func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
 	for i := range pods {
 		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {
@@ -137,16 +133,14 @@ func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.Co
 		}
 		for _, container := range pods[i].Status.ContainerStatuses {
 			end := container.State.Terminated
-			if end != nil && container.Name == objects.CheckContainer && (last == nil || isLater(&pods[i], end, last, ended)) {
+			if end == nil || container.Name != objects.CheckContainer {
+				continue
+			}
+			if last == nil || cmp.Or(pods[i].CreationTimestamp.Compare(last.CreationTimestamp.Time),
+				end.FinishedAt.Compare(ended.FinishedAt.Time)) > 0 {
 				last, ended = &pods[i], end.DeepCopy()
 			}
 		}
 	}
 	return last, ended
-}
-
-// isLater reports whether a run began later than another run, or finished later if both began in the same second.
-func isLater(pod *corev1.Pod, end *corev1.ContainerStateTerminated, last *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
-	order := pod.CreationTimestamp.Compare(last.CreationTimestamp.Time)
-	return order > 0 || order == 0 && ended.FinishedAt.Before(&end.FinishedAt)
 }

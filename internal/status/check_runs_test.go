@@ -21,7 +21,7 @@ func shifted(ahead time.Duration) corev1.Pod {
 	return pod
 }
 
-func TestRuns_ofOneSecond(t *testing.T) {
+func TestCheckRuns_ofOneSecond(t *testing.T) {
 	first, second := found(verdict.Verdict{Problem: "no response"}), ended(1, 0, `{"facts":1}`)
 	second.CreationTimestamp = first.CreationTimestamp
 	for _, pods := range [][]corev1.Pod{{first, second}, {second, first}} {
@@ -31,7 +31,7 @@ func TestRuns_ofOneSecond(t *testing.T) {
 	}
 }
 
-func TestRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
+func TestCheckRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g := NewWithT(t)
 	early := shifted(6 * time.Hour)
 	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckRuns{Pods: []corev1.Pod{early}})
@@ -61,7 +61,7 @@ func TestEvaluate_sidecars(t *testing.T) {
 	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
 }
 
-func TestRuns_LacksPod(t *testing.T) {
+func TestCheckRuns_LacksPod(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return checkTime.Add(-d) }
 	fresh := []corev1.Pod{ended(-3590, 0, `{"facts":1}`)}
 	for name, c := range map[string]struct {

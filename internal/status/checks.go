@@ -1,6 +1,3 @@
-// Package checks determines the results of path check runs, and the events that report changes.
-//
-// The functions in this package are pure.
 package status
 
 import (
@@ -21,9 +18,6 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
-// action is the action in events about checks.
-const action = "Check"
-
 // These are the messages for a check that has no result although nothing is wrong. No event reports these messages.
 const (
 	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
@@ -31,7 +25,7 @@ const (
 	scaledDown = "The check does not run while spec.replicas is 0."
 )
 
-// Observation holds what the operator knows about an Echo's checks.
+// ChecksObservation holds what the operator knows about an Echo's checks.
 type ChecksObservation struct {
 	// Checks holds the observed checks, by name. The status of a check that was not observed does not change.
 	Checks map[string]CheckRuns
@@ -39,37 +33,9 @@ type ChecksObservation struct {
 	Gone map[string]bool
 }
 
-// AllNamed reports whether an Echo's status names all of the Echo's checks.
-func AllChecksNamed(echo *v1.Echo) bool {
-	return !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool {
-		return !slices.ContainsFunc(echo.Status.Checks, func(named v1.EchoCheckStatus) bool { return named.Name == check.Name })
-	})
-}
-
-// Former returns the names of checks that an Echo no longer has, but whose CronJobs might still exist. The status names these checks until
-// the CronJobs are gone.
-func FormerChecks(echo *v1.Echo) []string {
-	var former []string
-	for _, named := range echo.Status.Checks {
-		if !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool { return check.Name == named.Name }) {
-			former = append(former, named.Name)
-		}
-	}
-	return former
-}
-
-// Report is the result of a reconcile of an Echo's checks.
-type ChecksReport struct {
-	Status v1.EchoStatus
-	// Transitions holds the changes since the previous status. They are reported as events after Status is written.
-	Transitions []Transition
-	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
-	Next time.Duration
-}
-
-// Evaluate returns the report on a reconcile of an Echo's checks.
-func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) ChecksReport {
-	report := ChecksReport{Status: *echo.Status.DeepCopy()}
+// EvaluateChecks returns the report on a reconcile of an Echo's checks.
+func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Report {
+	report := Report{Status: *echo.Status.DeepCopy()}
 	report.Status.Checks = nil
 	for i := range echo.Spec.Checks {
 		check := &echo.Spec.Checks[i]
@@ -89,7 +55,7 @@ func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Checks
 		}
 	}
 	if condition := pathsHealthy(echo, report.Status.Checks, now); condition != nil {
-		SetCondition(&report.Status, *condition)
+		setCondition(&report.Status, *condition)
 	} else {
 		meta.RemoveStatusCondition(&report.Status.Conditions, v1.ConditionPathsHealthy)
 	}
@@ -115,6 +81,51 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 		setUnknown(&current, why)
 	}
 	return current, next
+}
+
+// judgeRun writes the findings of a run to the status of the check.
+func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
+	if ended.ExitCode != 0 {
+		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
+			ended.ExitCode, cmp.Or(ended.Reason, "no reason is given")))
+		return
+	}
+	v, err := verdict.Decode(ended.Message)
+	if err != nil {
+		setUnknown(current, fmt.Sprintf("The last run gave no valid result: %s.", err))
+		return
+	}
+	current.LastRunTime = ended.FinishedAt.DeepCopy()
+	var failed []string
+	for _, each := range v.Failed {
+		failed = append(failed, fmt.Sprintf("%s is %s, expected %s.", each.Name, cmp.Or(each.Got, "not known"), each.Want))
+	}
+	if v.Problem != "" {
+		problem := message.Problem{Text: "no Echo responds", Quote: v.Problem}
+		if v.Silent == verdict.SilentURL {
+			problem.Advice = fmt.Sprintf("Either the path is down, or a NetworkPolicy drops egress to %s.", v.Address)
+		}
+		failed = []string{problem.String()}
+	}
+	switch {
+	// A run that got no response at all reveals nothing about the path. If anything responded, the path itself may be down.
+	case v.Silent == verdict.SilentResolver:
+		setUnknown(current, "The DNS resolver of the cluster does not respond. "+
+			"Allow egress to its port 53 in the NetworkPolicies of the namespace.")
+	case v.Silent == verdict.SilentAll:
+		setUnknown(current, fmt.Sprintf("Requests do not seem to leave the pod: neither %s nor the Service responds. "+
+			"Allow egress to both in the NetworkPolicies of the namespace.", v.Address))
+	case len(failed) > 0:
+		current.Result, current.Message = v1.CheckFailed, message.Truncate(strings.Join(failed, " "), message.MaxCheck)
+	case v.Unfinished == verdict.DeadlinePassed:
+		setUnknown(current,
+			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
+				objects.CheckDeadline(check)/time.Second))
+	case v.Unfinished != "":
+		setUnknown(current, "The last run could not examine everything. Check the log of its pod.")
+	default:
+		current.Result, current.Message = v1.CheckPassed, ""
+	}
 }
 
 // setUnknown sets a check's result to Unknown, and the check's message to the reason.
@@ -150,37 +161,28 @@ func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *me
 	return c
 }
 
-// transitions returns the transitions from the current status of an Echo's checks to the next one.
+// checkTransitions returns the transitions from the current status of an Echo's checks to the next one.
 func checkTransitions(echo *v1.Echo, after []v1.EchoCheckStatus) []Transition {
 	var news []Transition
 	for _, now := range after {
+		job := objects.CronJob(echo, now.Name)
 		add := func(reason v1.Reason, format string, args ...any) {
-			news = append(news, Transition{Reason: reason, Action: action, Note: fmt.Sprintf(format, args...),
-				Related: cronJobReference(echo, now.Name)})
+			news = append(news, Transition{Reason: reason, Action: actionCheck, Note: fmt.Sprintf(format, args...),
+				Related: &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace,
+					Name: job.Key.Name}})
 		}
+		isExpected := slices.Contains([]string{notRunYet, withoutURL, scaledDown}, now.Message)
 		was := findCheck(echo.Status.Checks, now.Name)
 		switch same := was.Result == now.Result; {
 		case now.Result == v1.CheckPassed && !same:
 			add(v1.EventCheckPassed, "Check %s passed.", now.Name)
 		case now.Result == v1.CheckFailed && (!same || was.Message != now.Message):
 			add(v1.EventCheckFailed, "Check %s: %s", now.Name, now.Message)
-		case isProblem(now) && (!same || was.Message != now.Message):
+		case now.Result == v1.CheckUnknown && !isExpected && (!same || was.Message != now.Message):
 			add(v1.EventCheckUnknown, "Check %s: %s", now.Name, now.Message)
 		}
 	}
 	return news
-}
-
-// cronJobReference returns a reference to a check's CronJob.
-func cronJobReference(echo *v1.Echo, check string) *corev1.ObjectReference {
-	job := objects.CronJob(echo, check)
-	return &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace,
-		Name: job.Key.Name}
-}
-
-// isProblem reports whether a check has no result although it should have one.
-func isProblem(check v1.EchoCheckStatus) bool {
-	return check.Result == v1.CheckUnknown && !slices.Contains([]string{notRunYet, withoutURL, scaledDown}, check.Message)
 }
 
 // findCheck returns the status of a check, or, if there is none, a status that contains only the name.
@@ -191,6 +193,25 @@ func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
 		}
 	}
 	return v1.EchoCheckStatus{Name: name}
+}
+
+// AllChecksNamed reports whether an Echo's status names all of the Echo's checks.
+func AllChecksNamed(echo *v1.Echo) bool {
+	return !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool {
+		return !slices.ContainsFunc(echo.Status.Checks, func(named v1.EchoCheckStatus) bool { return named.Name == check.Name })
+	})
+}
+
+// FormerChecks returns the names of checks that an Echo no longer has, but whose CronJobs might still exist. The status names these checks
+// until the CronJobs are gone.
+func FormerChecks(echo *v1.Echo) []string {
+	var former []string
+	for _, named := range echo.Status.Checks {
+		if !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool { return check.Name == named.Name }) {
+			former = append(former, named.Name)
+		}
+	}
+	return former
 }
 
 // ValidateGroups returns an *InvalidSpecError if a check names a group that pathcheck does not know. The schema accepts any name, so that
@@ -204,64 +225,4 @@ func ValidateGroups(check *v1.EchoCheck) error {
 		}
 	}
 	return nil
-}
-
-// judgeRun writes the findings of a run to the status of the check.
-func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
-	if ended.ExitCode != 0 {
-		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
-			ended.ExitCode, cmp.Or(ended.Reason, "no reason is given")))
-		return
-	}
-	v, err := verdict.Decode(ended.Message)
-	if err != nil {
-		setUnknown(current, fmt.Sprintf("The last run gave no valid result: %s.", err))
-		return
-	}
-	current.LastRunTime = ended.FinishedAt.DeepCopy()
-	failed := failuresOf(v)
-	silence := silenceOf(v)
-	switch {
-	case silence != "":
-		setUnknown(current, silence)
-	case len(failed) > 0:
-		current.Result, current.Message = v1.CheckFailed, message.Truncate(strings.Join(failed, " "), message.MaxCheck)
-	case v.Unfinished == verdict.DeadlinePassed:
-		setUnknown(current,
-			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
-				objects.CheckDeadline(check)/time.Second))
-	case v.Unfinished != "":
-		setUnknown(current, "The last run could not examine everything. Check the log of its pod.")
-	default:
-		current.Result, current.Message = v1.CheckPassed, ""
-	}
-}
-
-// silenceOf returns the reason why a run that got no response at all reveals nothing about the path. The reason is empty if anything
-// responded, because the path itself may then be down.
-func silenceOf(v verdict.Verdict) string {
-	switch v.Silent {
-	case verdict.SilentResolver:
-		return "The DNS resolver of the cluster does not respond. Allow egress to its port 53 in the NetworkPolicies of the namespace."
-	case verdict.SilentAll:
-		return fmt.Sprintf("Requests do not seem to leave the pod: neither %s nor the Service responds. "+
-			"Allow egress to both in the NetworkPolicies of the namespace.", v.Address)
-	}
-	return ""
-}
-
-// failuresOf returns the failures that a run found.
-func failuresOf(v verdict.Verdict) []string {
-	if v.Problem != "" {
-		problem := message.Problem{Text: "no Echo responds", Quote: v.Problem}
-		if v.Silent == verdict.SilentURL {
-			problem.Advice = fmt.Sprintf("Either the path is down, or a NetworkPolicy drops egress to %s.", v.Address)
-		}
-		return []string{problem.String()}
-	}
-	var failed []string
-	for _, each := range v.Failed {
-		failed = append(failed, fmt.Sprintf("%s is %s, expected %s.", each.Name, cmp.Or(each.Got, "not known"), each.Want))
-	}
-	return failed
 }

@@ -46,7 +46,7 @@ func ended(seconds int, code int32, message string) corev1.Pod {
 
 func found(v verdict.Verdict) corev1.Pod { return ended(0, 0, string(v.Encode())) }
 
-func evaluateCheck(echo *v1.Echo, seen CheckRuns) (v1.EchoCheckStatus, ChecksReport) {
+func evaluateCheck(echo *v1.Echo, seen CheckRuns) (v1.EchoCheckStatus, Report) {
 	seen.Hash = "h"
 	report := EvaluateChecks(echo, ChecksObservation{Checks: map[string]CheckRuns{"path": seen}}, checkTime.Add(10*time.Second))
 	return report.Status.Checks[0], report
@@ -231,7 +231,7 @@ func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 	}
 }
 
-func TestAllNamed_andFormer(t *testing.T) {
+func TestAllChecksNamed_andFormerChecks(t *testing.T) {
 	named := func(names ...string) *v1.Echo {
 		echo := checkedEcho(v1.EchoCheckStatus{})
 		echo.Status.Checks = nil

@@ -5,12 +5,15 @@ package status
 
 import (
 	"cmp"
+	"errors"
+	"net/http"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,145 +32,6 @@ type Report struct {
 	Transitions []Transition
 	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
 	Next time.Duration
-}
-
-// Evaluate returns the report on a reconcile of an Echo. If the reconcile succeeded, failure is nil. A silent failure leaves the status
-// unchanged and reports no transitions.
-func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
-	if failure.Silent() {
-		return Report{Status: echo.Status}
-	}
-	status := measure(echo, seen, failure)
-	v := judge(echo, seen, failure, now)
-	record(status, v, echo.Generation, now)
-	return Report{
-		Status:      *status,
-		Transitions: transitions(&echo.Status, status, v, seen),
-		Next:        next(echo, status, v, seen, failure, now),
-	}
-}
-
-// next returns the time until the next reconcile of an Echo if no event arrives, or zero if only an event can change the Echo's status.
-// During a failure, the progress deadline is ignored, because the status reports only the failure.
-func next(echo *v1.Echo, status *v1.EchoStatus, v outcome, seen Observation, failure *Failure, now time.Time) time.Duration {
-	look := Earliest(untilNextLook(echo, seen, failure), seen.CorrectedAfter)
-	switch {
-	case failure.IsRefused():
-		return Earliest(look, v.untilRetry(status, now))
-	case failure != nil:
-		return look
-	default:
-		overdue := Earliest(untilOverdue(status, seen.Deployment, now), untilRouteOverdue(echo, seen, now))
-		return Earliest(overdue, Earliest(look, v.untilStalled(status, now)))
-	}
-}
-
-// untilNextLook returns the time until the operator next checks children that it does not watch, because they lost their label. The time is
-// zero if there are none. A reconcile restores the label, unless the Echo is paused or cannot be applied.
-func untilNextLook(echo *v1.Echo, seen Observation, failure *Failure) time.Duration {
-	if seen.Unwatched && (echo.Spec.Paused || failure != nil) {
-		return LookPeriod
-	}
-	return 0
-}
-
-// EvaluateDeletion returns the report on a reconcile of an Echo that is being deleted. If the reconcile succeeded, failure is nil. A silent
-// failure leaves the status unchanged and reports no transitions.
-func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
-	if failure.Silent() {
-		return Report{Status: echo.Status}
-	}
-	status, v := echo.Status.DeepCopy(), deletingVerdict(seen.Held, failure, now)
-	status.ObservedGeneration = echo.Generation
-	measureObjects(status, seen)
-	record(status, v, echo.Generation, now)
-	return Report{Status: *status, Transitions: transitions(&echo.Status, status, v, Observation{})}
-}
-
-// record writes a verdict to a status. A condition keeps its transition time while its status stays the same.
-func record(status *v1.EchoStatus, v outcome, generation int64, now time.Time) {
-	status.Phase, status.Message = v.phase, v.shortMessage()
-	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, text string) {
-		SetCondition(status, metav1.Condition{
-			Type: kind, Status: value, Reason: reason.String(), Message: message.Truncate(text, message.MaxCondition),
-			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
-		})
-	}
-	set(v1.ConditionReady, v.ready, v.readyReason, v.readyMessage())
-	set(v1.ConditionProgressing, v.progressing, v.progressingReason, v.rollout)
-	set(v1.ConditionDegraded, v.degraded, v.degradedReason, v.degradedMessage())
-	if v.isStalled(status, now) { // kstatus shows only this condition's message
-		set(v1.ConditionStalled, metav1.ConditionTrue, v.readyReason, v.problem.String())
-	} else {
-		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionStalled)
-	}
-}
-
-// SetCondition sets a condition. It keeps the conditions in a fixed order, whichever was set first. The console shows the conditions in this
-// order.
-func SetCondition(status *v1.EchoStatus, condition metav1.Condition) {
-	meta.SetStatusCondition(&status.Conditions, condition)
-	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}
-	rank := func(c metav1.Condition) int {
-		if i := slices.Index(order, c.Type); i >= 0 {
-			return i
-		}
-		return len(order) // another client set this condition
-	}
-	slices.SortStableFunc(status.Conditions, func(a, b metav1.Condition) int { return rank(a) - rank(b) })
-}
-
-// measure returns the status except for the phase, the message, and the conditions. Fields that the reconcile did not observe keep their
-// values. The external URL also keeps its value until the spec is applied.
-func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
-	status := echo.Status.DeepCopy()
-	status.ObservedGeneration = echo.Generation
-	status.Selector = labels.SelectorFromSet(objects.SelectorLabels(echo)).String()
-	measureObjects(status, seen)
-	if seen.Service != nil { // the Service works regardless of other failures
-		status.URL = cmp.Or(objects.LiveURL(echo, seen.Service), status.URL)
-	}
-	if failure == nil && !echo.Spec.Paused {
-		status.URL = objects.URL(echo)
-		if seen.Service != nil && !seen.GatewaysUnknown {
-			status.ExternalURL = objects.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
-		}
-	}
-	if seen.Nodes != nil {
-		status.NodeProblems = nodeProblems(seen.Nodes)
-	}
-	return status
-}
-
-// measureObjects records in a status which objects of an Echo exist.
-func measureObjects(status *v1.EchoStatus, seen Observation) {
-	measureDeployment(status, seen)
-	if seen.Pods != nil {
-		status.Pods = podStates(seen.Pods)
-	}
-	if seen.Companions != nil {
-		status.Companions = countLive(seen.Companions)
-	}
-}
-
-// measureDeployment records a Deployment's replica counts and its image in a status.
-func measureDeployment(status *v1.EchoStatus, seen Observation) {
-	d := seen.Deployment
-	if d == nil && !seen.NoDeployment {
-		return
-	}
-	if d == nil {
-		d = &appsv1.Deployment{}
-	}
-	status.Replicas = d.Status.Replicas
-	status.ReadyReplicas = d.Status.ReadyReplicas
-	status.UpdatedReplicas = d.Status.UpdatedReplicas
-	status.Image = ""
-	for _, container := range d.Spec.Template.Spec.Containers {
-		if container.Name == objects.ContainerName {
-			status.Image = container.Image
-		}
-	}
 }
 
 // Observation records what a reconcile observed and changed. It is valid even if the reconcile failed. A nil object is unknown or does not
@@ -247,4 +111,252 @@ func (o *Observation) routes() []client.Object {
 		routes = append(routes, o.GRPCRoute)
 	}
 	return routes
+}
+
+// Evaluate returns the report on a reconcile of an Echo. If the reconcile succeeded, failure is nil. A silent failure leaves the status
+// unchanged and reports no transitions.
+func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
+	if failure.Silent() {
+		return Report{Status: echo.Status}
+	}
+	var o outcome
+	switch {
+	case failure != nil:
+		o = failedOutcome(echo, seen, failure, now)
+	case echo.Spec.Paused:
+		o = pausedOutcome(&echo.Status, seen, now)
+	default:
+		pods := availabilityOf(seen.Deployment, echo.Spec.DesiredReplicas(), &echo.Status, now)
+		why := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), notes: notesOn(echo, seen)}
+		why.routed = why.routes == (cause{}) && objects.HasGateway(echo)
+		o = podsOutcome(pods, why)
+	}
+	status := measure(echo, seen, failure)
+	record(status, o, echo.Generation, now)
+	report := Report{Status: *status, Transitions: transitions(&echo.Status, status, o, seen), Next: seen.CorrectedAfter}
+	if seen.Unwatched && (echo.Spec.Paused || failure != nil) { // otherwise, the reconcile has restored the label
+		report.Next = Earliest(report.Next, LookPeriod)
+	}
+	switch {
+	case failure.IsRefused():
+		report.Next = Earliest(report.Next, o.untilRetry(status, now))
+	case failure == nil: // during a failure, the progress deadline is ignored, because the status reports only the failure
+		report.Next = Earliest(report.Next, o.untilStalled(status, now))
+		report.Next = Earliest(report.Next, untilOverdue(status, seen.Deployment, now))
+		report.Next = Earliest(report.Next, untilRouteOverdue(echo, seen, now))
+	}
+	return report
+}
+
+// EvaluateDeletion returns the report on a reconcile of an Echo that is being deleted. If the reconcile succeeded, failure is nil. A silent
+// failure leaves the status unchanged and reports no transitions.
+func EvaluateDeletion(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {
+	if failure.Silent() {
+		return Report{Status: echo.Status}
+	}
+	status, o := echo.Status.DeepCopy(), deletingOutcome(seen.Held, failure, now)
+	status.ObservedGeneration = echo.Generation
+	measureObjects(status, seen)
+	record(status, o, echo.Generation, now)
+	return Report{Status: *status, Transitions: transitions(&echo.Status, status, o, Observation{})}
+}
+
+// record writes an outcome to a status. A condition keeps its transition time while its status stays the same.
+func record(status *v1.EchoStatus, o outcome, generation int64, now time.Time) {
+	status.Phase = o.phase
+	status.Message = message.Short(message.MaxStatus, o.problem, slices.Concat(o.notes, []string{o.counts})...)
+	why, degraded := o.problem.String(), "No lasting problem is known."
+	if o.degraded == metav1.ConditionTrue {
+		why, degraded = o.problem.Headline(), o.attention.String() // the Ready condition does not repeat the Degraded condition's message
+	}
+	if o.ready == metav1.ConditionTrue {
+		why = ""
+	}
+	set := func(kind string, value metav1.ConditionStatus, reason v1.Reason, text string) {
+		setCondition(status, metav1.Condition{
+			Type: kind, Status: value, Reason: reason.String(), Message: message.Truncate(text, message.MaxCondition),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
+		})
+	}
+	set(v1.ConditionReady, o.ready, o.readyReason, message.Join(o.counts, why, message.Join(o.notes...)))
+	set(v1.ConditionProgressing, o.progressing, o.progressingReason, o.rollout)
+	set(v1.ConditionDegraded, o.degraded, o.degradedReason, degraded)
+	if o.isStalled(status, now) { // kstatus shows only this condition's message
+		set(v1.ConditionStalled, metav1.ConditionTrue, o.readyReason, o.problem.String())
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionStalled)
+	}
+}
+
+// setCondition sets a condition. It keeps the conditions in a fixed order, whichever was set first. The console shows the conditions in this
+// order.
+func setCondition(status *v1.EchoStatus, condition metav1.Condition) {
+	meta.SetStatusCondition(&status.Conditions, condition)
+	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}
+	rank := func(c metav1.Condition) int {
+		if i := slices.Index(order, c.Type); i >= 0 {
+			return i
+		}
+		return len(order) // another client set this condition
+	}
+	slices.SortStableFunc(status.Conditions, func(a, b metav1.Condition) int { return rank(a) - rank(b) })
+}
+
+// measure returns the status except for the phase, the message, and the conditions. Fields that the reconcile did not observe keep their
+// values. The external URL also keeps its value until the spec is applied.
+func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
+	status := echo.Status.DeepCopy()
+	status.ObservedGeneration = echo.Generation
+	status.Selector = labels.SelectorFromSet(objects.SelectorLabels(echo)).String()
+	measureObjects(status, seen)
+	if seen.Service != nil { // the Service works regardless of other failures
+		status.URL = cmp.Or(objects.LiveURL(echo, seen.Service), status.URL)
+	}
+	if failure == nil && !echo.Spec.Paused {
+		status.URL = objects.URL(echo)
+		if seen.Service != nil && !seen.GatewaysUnknown {
+			status.ExternalURL = objects.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)
+		}
+	}
+	if seen.Nodes != nil {
+		status.NodeProblems = nodeProblems(seen.Nodes)
+	}
+	return status
+}
+
+// measureObjects records in a status the Deployment's replica counts and image, and which pods of an Echo exist.
+func measureObjects(status *v1.EchoStatus, seen Observation) {
+	d := seen.Deployment
+	if d == nil && seen.NoDeployment {
+		d = &appsv1.Deployment{}
+	}
+	if d != nil {
+		status.Replicas = d.Status.Replicas
+		status.ReadyReplicas = d.Status.ReadyReplicas
+		status.UpdatedReplicas = d.Status.UpdatedReplicas
+		status.Image = ""
+		for _, container := range d.Spec.Template.Spec.Containers {
+			if container.Name == objects.ContainerName {
+				status.Image = container.Image
+			}
+		}
+	}
+	if seen.Pods != nil {
+		status.Pods = podStates(seen.Pods)
+	}
+	if seen.Companions != nil {
+		status.Companions = 0
+		for i := range seen.Companions {
+			if seen.Companions[i].DeletionTimestamp.IsZero() && !objects.HasEnded(&seen.Companions[i]) {
+				status.Companions++
+			}
+		}
+	}
+}
+
+// Earliest returns the shorter of two durations, but ignores a zero duration.
+func Earliest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+const (
+	// stalledAfter is how long a rejection must last before the Echo is stalled. The operator waits because missing objects are often
+	// created at about the same time as the Echo.
+	stalledAfter = time.Minute
+	// refusalRetry is the wait before the first retry after a rejection that the status reports.
+	refusalRetry = 2 * time.Second
+)
+
+// stalls specifies when an Echo becomes stalled. kstatus then reports the Echo as failed, and tools that wait for the Echo give up.
+type stalls int
+
+const (
+	stallsNever stalls = iota
+	stallsLater
+	stallsAtOnce
+)
+
+// stallsBy returns when an Echo that is not ready becomes stalled, depending on the reason. Problems with images, nodes, and quotas can
+// resolve without an edit to the Echo.
+func stallsBy(reason v1.Reason) stalls {
+	switch reason {
+	case v1.ReasonInvalidSpec, v1.ReasonNameConflict:
+		return stallsAtOnce
+	case v1.ReasonForbidden, v1.ReasonApplyFailed, v1.ReasonPodsRejected, v1.ReasonServiceAccountNotFound:
+		return stallsLater
+	default:
+		return stallsNever
+	}
+}
+
+// stalls returns when a failure causes an Echo to stall.
+func (f *Failure) stalls() stalls {
+	switch {
+	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // from the API server, which may accept the spec after other objects change
+		return stallsLater
+	case f.Reason == v1.ReasonApplyFailed && !isRefusal(f.Err):
+		return stallsNever
+	default:
+		return stallsBy(f.Reason)
+	}
+}
+
+// isRefusal reports whether the API server rejected a request because of its content and would reject the same request again.
+func isRefusal(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, status.Status().Code)
+}
+
+// stalls returns when a cause of missing pods makes an Echo stall.
+func (c cause) stalls() stalls {
+	if !c.lasting {
+		return stallsNever
+	}
+	return stallsBy(c.reason)
+}
+
+// IsRefused reports whether the API server keeps rejecting one of the reconcile's requests until a user acts.
+func (f *Failure) IsRefused() bool { return f != nil && f.stalls() == stallsLater }
+
+// isStalled reports whether an Echo with this outcome is stalled. status contains the outcome's other conditions.
+func (o outcome) isStalled(status *v1.EchoStatus, now time.Time) bool {
+	switch {
+	case o.ready == metav1.ConditionTrue || o.degraded != metav1.ConditionTrue:
+		return false
+	case o.stalls == stallsLater:
+		return degradedFor(status, now) >= stalledAfter
+	default:
+		return o.stalls == stallsAtOnce
+	}
+}
+
+// untilStalled returns the time until an Echo becomes stalled, or zero if the Echo is already stalled or will not stall.
+func (o outcome) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
+	if o.stalls != stallsLater || o.degraded != metav1.ConditionTrue || o.ready == metav1.ConditionTrue {
+		return 0
+	}
+	return max(stalledAfter-degradedFor(status, now), 0)
+}
+
+// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but ends
+// when the Echo becomes stalled. After that, the operator retries at a fixed rate.
+func (o outcome) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
+	if left := o.untilStalled(status, now); left > 0 {
+		return min(max(degradedFor(status, now), refusalRetry), left)
+	}
+	return LookPeriod
+}
+
+// degradedFor returns how long the Degraded condition has been True. A rejection has lasted just as long, unless the Echo was already
+// degraded before the rejection.
+func degradedFor(status *v1.EchoStatus, now time.Time) time.Duration {
+	degraded := meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded)
+	if degraded == nil || degraded.Status != metav1.ConditionTrue {
+		return 0
+	}
+	return now.Sub(degraded.LastTransitionTime.Time)
 }

@@ -29,6 +29,7 @@ const (
 	actionUpdate          = "Update"
 	actionObserve         = "Observe"
 	actionCreateCompanion = "CreateCompanion"
+	actionCheck           = "Check"
 )
 
 // Transition is a change to an Echo, or to a pod that requests a companion. An event reports the change.
@@ -44,28 +45,22 @@ type Transition struct {
 // EventNote returns the note, truncated to fit in an event.
 func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote) }
 
-// transitions returns the transitions between two statuses of an Echo, given the verdict v for the second status.
-func transitions(before, after *v1.EchoStatus, v outcome, seen Observation) []Transition {
+// transitions returns the transitions between two statuses of an Echo, given the outcome o that the second status reports.
+func transitions(before, after *v1.EchoStatus, o outcome, seen Observation) []Transition {
 	var ready []Transition
-	if v.isNews(before.Conditions) {
-		ready = []Transition{{Reason: v.event, Action: actionReconcile, Note: cmp.Or(v.eventNote, v.message())}}
+	if o.isNews(before.Conditions) {
+		whole := message.Join(o.problem.String(), message.Join(o.notes...), o.counts)
+		ready = []Transition{{Reason: o.event, Action: actionReconcile, Note: cmp.Or(o.eventNote, whole)}}
 	}
-	nodes := nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)
-	return slices.Concat(nodes, ready, routeTransition(meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded), v))
-}
-
-// routeTransition returns the transition of an Echo's routes, given the previous Degraded condition. The transition reports that Gateways
-// have stopped using the routes as specified, or that they use them again.
-func routeTransition(was *metav1.Condition, v outcome) []Transition {
-	before := isDegradedByRoutes(was)
-	switch {
-	case v.routes != (cause{}) && (!before || was.Reason != v.routes.reason.String()) && v.degradedReason == v.routes.reason:
-		return []Transition{{Reason: v.routes.reason, Action: actionReconcile, Note: v.routes.problem.String()}}
-	case before && v.degraded != metav1.ConditionTrue && !v.final && v.routed:
-		return []Transition{{Reason: v1.EventRouteAccepted, Action: actionReconcile, Note: "The Echo's Gateways use its routes again."}}
-	default:
-		return nil
+	var routes []Transition
+	was := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
+	switch wasDegraded := isDegradedByRoutes(was); {
+	case o.routes != (cause{}) && (!wasDegraded || was.Reason != o.routes.reason.String()) && o.degradedReason == o.routes.reason:
+		routes = []Transition{{Reason: o.routes.reason, Action: actionReconcile, Note: o.routes.problem.String()}}
+	case wasDegraded && o.degraded != metav1.ConditionTrue && !o.final && o.routed:
+		routes = []Transition{{Reason: v1.EventRouteAccepted, Action: actionReconcile, Note: "The Echo's Gateways use its routes again."}}
 	}
+	return slices.Concat(nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes), ready, routes)
 }
 
 // isDegradedByRoutes reports whether a Degraded condition, which may be nil, is True because of the Echo's routes.
@@ -102,22 +97,22 @@ func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition
 		Related: &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node}}
 }
 
-// isNews reports whether an event is due for a verdict, given the previous conditions. An event is due if the Echo becomes ready, stops
+// isNews reports whether an event is due for an outcome, given the previous conditions. An event is due if the Echo becomes ready, stops
 // being ready, or is not ready for a new reason that requires action or is final. An event is also due if the same reason later makes the
 // Echo degraded, because the first event may have reported a temporary failure, such as a timeout while reading a Secret that turns out
 // not to exist.
-func (v outcome) isNews(before []metav1.Condition) bool {
+func (o outcome) isNews(before []metav1.Condition) bool {
 	was := cmp.Or(meta.FindStatusCondition(before, v1.ConditionReady), &metav1.Condition{Status: metav1.ConditionUnknown})
-	if (was.Status == metav1.ConditionTrue) != (v.ready == metav1.ConditionTrue) {
+	if (was.Status == metav1.ConditionTrue) != (o.ready == metav1.ConditionTrue) {
 		return true
 	}
 	wasDegraded := meta.IsStatusConditionTrue(before, v1.ConditionDegraded) &&
 		!isDegradedByRoutes(meta.FindStatusCondition(before, v1.ConditionDegraded))
-	degrades := v.degraded == metav1.ConditionTrue && v.degradedReason == v.readyReason && !wasDegraded
-	if v.ready == metav1.ConditionTrue || was.Status == v.ready && was.Reason == v.readyReason.String() && !degrades {
+	degrades := o.degraded == metav1.ConditionTrue && o.degradedReason == o.readyReason && !wasDegraded
+	if o.ready == metav1.ConditionTrue || was.Status == o.ready && was.Reason == o.readyReason.String() && !degrades {
 		return false
 	}
-	return v.final || v.readyReason.EventType() == corev1.EventTypeWarning
+	return o.final || o.readyReason.EventType() == corev1.EventTypeWarning
 }
 
 // Written returns the transitions that a write to a child causes. Only writes to the Deployment cause transitions. was is nil if the write

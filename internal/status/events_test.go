@@ -21,7 +21,7 @@ import (
 )
 
 func TestTransitions(t *testing.T) {
-	// status returns the verdict on a reconcile. A nil verdict means that there was no earlier reconcile.
+	// status returns the outcome of a reconcile. A nil outcome means that there was no earlier reconcile.
 	status := func(ready metav1.ConditionStatus, reason v1.Reason, event v1.Reason) *outcome {
 		return &outcome{ready: ready, progressing: no, degraded: no, readyReason: reason, progressingReason: other, degradedReason: other,
 			event: event, final: reason == v1.ReasonDeleting}

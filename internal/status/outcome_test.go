@@ -120,11 +120,11 @@ func TestEvaluate_explainsConditions(t *testing.T) {
 
 func testConfig() objects.Config { return objects.Config{Images: objects.Images{EchoServer: "i"}} }
 
-// TestPodsVerdict_keepsProgressDespiteCause checks that a cause does not hide whether a change is in progress.
-func TestPodsVerdict_keepsProgressDespiteCause(t *testing.T) {
+// TestPodsOutcome_keepsProgressDespiteCause checks that a cause does not hide whether a change is in progress.
+func TestPodsOutcome_keepsProgressDespiteCause(t *testing.T) {
 	g := NewWithT(t)
 	rolling := availability{want: 2, updated: 1, available: 1, progressing: true}
-	because := func(c cause) outcome { return podsVerdict(rolling, causes{pods: c}) }
+	because := func(c cause) outcome { return podsOutcome(rolling, causes{pods: c}) }
 	want := because(cause{})
 	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
 	none := message.Problem{Text: "No node"}
@@ -134,13 +134,13 @@ func TestPodsVerdict_keepsProgressDespiteCause(t *testing.T) {
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, warning: true})).To(Equal(want))
 	want.degraded, want.degradedReason, want.attention = yes, v1.ReasonNodeProblem, none
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true})).To(Equal(want))
-	late := podsVerdict(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true}})
+	late := podsOutcome(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true}})
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
-// TestPausedVerdict_usesReplicasOfDeployment checks that a paused Echo whose spec.replicas has changed is ready when all pods of its
+// TestPausedOutcome_usesReplicasOfDeployment checks that a paused Echo whose spec.replicas has changed is ready when all pods of its
 // unchanged Deployment are ready.
-func TestPausedVerdict_usesReplicasOfDeployment(t *testing.T) {
+func TestPausedOutcome_usesReplicasOfDeployment(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted, deployed int32
 		ready            metav1.ConditionStatus

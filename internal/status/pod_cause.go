@@ -24,9 +24,9 @@ func podCause(pod *corev1.Pod) cause {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
+			why, _, _ := strings.Cut(c.Message, " preemption: ")
 			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message), problem: message.Problem{
-				Text: fmt.Sprintf("Pod %s cannot be scheduled", pod.Name), Quote: withoutPreemption(c.Message),
-				Advice: schedulingRemedy(c.Message)}}
+				Text: fmt.Sprintf("Pod %s cannot be scheduled", pod.Name), Quote: why, Advice: schedulingRemedy(c.Message)}}
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -38,15 +38,6 @@ func podCause(pod *corev1.Pod) cause {
 	}
 	return cause{}
 }
-
-// withoutPreemption removes the part about preemption from a scheduler's message.
-func withoutPreemption(words string) string {
-	words, _, _ = strings.Cut(words, " preemption: ")
-	return words
-}
-
-// PodProblem returns why a pod is not ready, or the zero value if the pod's status does not show the reason.
-func PodProblem(pod *corev1.Pod) message.Problem { return podCause(pod).problem }
 
 // containerCause returns why a container does not run, or does not keep running.
 func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
@@ -126,33 +117,27 @@ func lacksNode(said string) bool {
 // crashCause returns the cause for a container that terminated although it should keep running.
 func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) cause {
 	said := lastLine(ended.Message)
+	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, status.Name)
 	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{
 		Text:  fmt.Sprintf("Container %s of pod %s terminated with exit code %d", status.Name, pod.Name, ended.ExitCode),
-		Quote: said, Advice: crashRemedy(pod, status.Name, ended)}}
-	if ended.Reason == "OOMKilled" {
-		c.problem.Text, c.problem.Quote = c.problem.Text+" because it exceeded its memory limit", ""
+		Quote: said, Advice: logs}}
+	switch {
+	case ended.Reason == "OOMKilled":
+		c.problem = message.Problem{Text: c.problem.Text + " because it exceeded its memory limit", Advice: "Raise spec.resources.limits.memory."}
+	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // the kubelet sends SIGTERM and SIGKILL when a probe fails
+		c.problem.Advice = "If its probe fails, make it listen on spec.port. " + logs
+	case status.Name == objects.ContainerName:
+		c.problem.Advice = "Check spec.args and spec.env. " + logs
 	}
-	if secret := certificateProblem(pod, status, said); secret != "" {
-		c.lasting = isLoop(status)
+	// If the certificate made an echo server terminate, the server's message names the Secret.
+	secret := objects.TLSSecret(pod)
+	if secret != "" && status.Name == objects.ContainerName && strings.Contains(said, "Secret") && strings.Contains(said, secret) {
 		c.problem.Advice = fmt.Sprintf("Create or correct the Secret %s of type kubernetes.io/tls, or change spec.tls.secretName.", secret)
+		// The first termination does not count, because a Secret that is created together with the Echo may arrive late. The kubelet adds the
+		// Secret to the volume when it restarts the container.
+		c.lasting = status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 	}
 	return c
-}
-
-// certificateProblem returns the name of the Secret whose certificate made an echo server terminate, or an empty string if the server
-// terminated for another reason. The echo server's message names the Secret.
-func certificateProblem(pod *corev1.Pod, status *corev1.ContainerStatus, said string) string {
-	secret := objects.TLSSecret(pod)
-	if secret == "" || status.Name != objects.ContainerName || !strings.Contains(said, "Secret") || !strings.Contains(said, secret) {
-		return ""
-	}
-	return secret
-}
-
-// isLoop reports whether a container has terminated more than once. The first termination does not count, because a Secret that is created
-// together with the Echo may arrive late. The kubelet adds the Secret to the volume when it restarts the container.
-func isLoop(status *corev1.ContainerStatus) bool {
-	return status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 }
 
 // lastLine returns the last nonempty line of a string.
@@ -161,20 +146,7 @@ func lastLine(text string) string {
 	return text[strings.LastIndex(text, "\n")+1:]
 }
 
-// rule is the advice for a message that contains certain words.
-type rule struct{ words, advice string }
-
-// first returns the advice of the first rule whose words occur in a message, or the given fallback if no rule matches.
-func first(message string, rules []rule, otherwise string) string {
-	for _, r := range rules {
-		if strings.Contains(message, r.words) {
-			return r.advice
-		}
-	}
-	return otherwise
-}
-
-// Scheduling returns what to do if the scheduler finds no node for a pod. The messages come from
+// schedulingRemedy returns what to do if the scheduler finds no node for a pod. The messages come from
 // k8s.io/kubernetes/pkg/scheduler/framework/plugins.
 func schedulingRemedy(message string) string {
 	return first(message, []rule{
@@ -190,32 +162,7 @@ func schedulingRemedy(message string) string {
 	}, "Check spec.nodeSelector, spec.tolerations, spec.affinity, and spec.resources.requests.")
 }
 
-// Creation returns what to do if the API server rejects an Echo's pods. The admission plugins that reject pods are in
-// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. On OpenShift, security context constraints can also reject
-// pods.
-func creationRemedy(message string) string {
-	return first(message, []rule{
-		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the namespace's Pod Security Standard."},
-		{"security context constraint", "Allow the ServiceAccount to use a suitable SecurityContextConstraints, or change spec.securityContext."},
-		{"per Container", limitRange}, {"per Pod", limitRange},
-		{"PriorityClass", "Create the PriorityClass, or change spec.priorityClassName."},
-		{webhookFailed, webhookAdvice + "Kubernetes retries automatically."},
-		{"status unknown for quota", "Wait until Kubernetes has computed the quota's usage. It retries automatically."},
-		{"denied", policy},
-	}, "Change the Echo accordingly, or ask a cluster administrator.")
-}
-
-const (
-	// webhookFailed is the API server's message about a webhook that it cannot call, and webhookAdvice is the beginning of the advice for
-	// it.
-	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the webhook's Service is available. "
-	// limitRange is the advice for a rejection by the admission plugin k8s.io/kubernetes/plugin/pkg/admission/limitranger.
-	limitRange = "Change spec.resources to fit the namespace's LimitRange."
-	// policy is the advice for a denial by a webhook or a policy.
-	policy = "Change the Echo as the policy requires, or ask the policy's administrator for an exception."
-)
-
-// Container returns what to do if the kubelet cannot start an Echo's container. The messages come from
+// containerRemedy returns what to do if the kubelet cannot start an Echo's container. The messages come from
 // k8s.io/kubernetes/pkg/kubelet/kuberuntime.
 func containerRemedy(message string) string {
 	return first(message, []rule{
@@ -226,19 +173,4 @@ func containerRemedy(message string) string {
 		{"runAsNonRoot", "Set spec.securityContext.runAsUser to the ID of a non-root user in the image, or use an image that does not run as root."},
 		{"executable file not found", "Correct spec.args, or use an image that contains the program."},
 	}, "Check spec.image, spec.args, and spec.env.")
-}
-
-// Crash returns what to do if an Echo's container has terminated.
-func crashRemedy(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) string {
-	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, container)
-	switch {
-	case ended.Reason == "OOMKilled":
-		return "Raise spec.resources.limits.memory."
-	case slices.Contains([]int32{0, 137, 143}, ended.ExitCode): // the kubelet sends SIGTERM and SIGKILL when a probe fails
-		return "If its probe fails, make it listen on spec.port. " + logs
-	case container == objects.ContainerName:
-		return "Check spec.args and spec.env. " + logs
-	default:
-		return logs
-	}
 }

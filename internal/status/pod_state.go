@@ -48,7 +48,8 @@ func PodState(pod *corev1.Pod) string {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
 		return podTerminating
-	case isPodReady(pod):
+	case slices.ContainsFunc(pod.Status.Conditions,
+		func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }):
 		return podReady
 	case objects.HasEnded(pod):
 		return podFailed
@@ -77,15 +78,6 @@ func SortPods(pods []corev1.Pod) {
 	})
 }
 
-func isPodReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 // podStates returns the names of pods, grouped by state. The names for each state are sorted, and there are at most maxPodNames of them. The
 // result is never nil.
 func podStates(pods []corev1.Pod) map[string][]string {
@@ -99,15 +91,4 @@ func podStates(pods []corev1.Pod) map[string][]string {
 		states[state] = names[:min(len(names), maxPodNames)]
 	}
 	return states
-}
-
-// countLive counts the pods that are running or will run.
-func countLive(pods []corev1.Pod) int32 {
-	live := int32(0)
-	for i := range pods {
-		if pods[i].DeletionTimestamp.IsZero() && !objects.HasEnded(&pods[i]) {
-			live++
-		}
-	}
-	return live
 }

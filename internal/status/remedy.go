@@ -1,6 +1,7 @@
-// Package remedy provides advice on problems that Kubernetes, a container registry, or a Gateway reports. Most problems can be
-// distinguished only by the wording of the report, so each table names the source of its wording.
 package status
+
+// This file provides advice on problems that the API server reports. Most problems can be distinguished only by the wording of the report,
+// so each table names the source of its wording.
 
 import (
 	"cmp"
@@ -9,13 +10,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// Of returns the problem for an error from a reconcile.
+// Remedy returns the problem for an error from a reconcile.
 func Remedy(err error) message.Problem {
 	var invalid *objects.InvalidSpecError
 	var taken *objects.NameConflictError
@@ -25,18 +25,9 @@ func Remedy(err error) message.Problem {
 		return message.Problem{Text: invalid.Message, Quote: invalid.Quote, Advice: invalid.Advice}
 	case errors.As(err, &taken):
 		return message.Problem{Text: taken.Text(), Advice: taken.Advice}
-	case errors.As(err, &request):
-		return ofRequest(request)
-	default:
+	case !errors.As(err, &request):
 		return message.Problem{Text: "the operator cannot complete a change", Quote: err.Error(), Advice: retried}
 	}
-}
-
-// retried is the advice for an error that may resolve itself without a change to the Echo.
-const retried = "The operator retries automatically."
-
-// ofRequest returns the problem that a failed request for a child causes.
-func ofRequest(request *objects.RequestError) message.Problem {
 	object := fmt.Sprintf("the %s %s", request.Kind, request.Key.Name)
 	words := request.Err.Error()
 	status := apierrors.APIStatus(nil)
@@ -47,8 +38,11 @@ func ofRequest(request *objects.RequestError) message.Problem {
 	case IsDenied(err):
 		return message.Problem{Text: "an admission webhook or policy denies " + object, Quote: words, Advice: policy}
 	case apierrors.IsInvalid(err):
+		fields := map[string]string{"Service": "spec.service", "Ingress": "spec.ingress", "NetworkPolicy": "spec.networkPolicy",
+			"PodDisruptionBudget": "spec.disruptionBudget", "HTTPRoute": "spec.gateway", "GRPCRoute": "spec.gateway.grpc",
+			"BackendTLSPolicy": "spec.gateway.backendTLS", "CronJob": "spec.checks"}
 		return message.Problem{Text: "the API server rejects " + object, Quote: after(" is invalid: ", words),
-			Advice: fmt.Sprintf("Change %s in the Echo.", fieldsOf(request.Kind))}
+			Advice: fmt.Sprintf("Change %s in the Echo.", cmp.Or(fields[request.Kind], "the spec"))}
 	case IsQuotaExceeded(err):
 		return quotaRemedy(words, object)
 	case LacksPermission(err):
@@ -57,25 +51,14 @@ func ofRequest(request *objects.RequestError) message.Problem {
 	case apierrors.IsForbidden(err):
 		return message.Problem{Text: "the API server forbids " + object, Quote: words, Advice: creationRemedy(words)}
 	default:
-		return message.Problem{Text: fmt.Sprintf("%s cannot be %s", object, request.Action), Quote: words, Advice: retryAdvice(words)}
+		return message.Problem{Text: fmt.Sprintf("%s cannot be %s", object, request.Action), Quote: words,
+			Advice: first(words, []rule{{webhookFailed, webhookAdvice + retried}}, retried)}
 	}
 }
 
 // LacksPermission reports whether the API server rejects a request because the operator lacks a permission.
 func LacksPermission(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") && strings.Contains(err.Error(), " resource ")
-}
-
-// retryAdvice returns what to do about an error that the operator retries.
-func retryAdvice(words string) string {
-	return first(words, []rule{{webhookFailed, webhookAdvice + retried}}, retried)
-}
-
-// fieldsOf returns which fields of an Echo determine the children of a kind.
-func fieldsOf(kind string) string {
-	return cmp.Or(map[string]string{"Service": "spec.service", "Ingress": "spec.ingress", "NetworkPolicy": "spec.networkPolicy",
-		"PodDisruptionBudget": "spec.disruptionBudget", "HTTPRoute": "spec.gateway", "GRPCRoute": "spec.gateway.grpc",
-		"BackendTLSPolicy": "spec.gateway.backendTLS", "CronJob": "spec.checks"}[kind], "the spec")
 }
 
 // after returns the part of a message after the words that end the object's name, or the whole message.
@@ -92,9 +75,9 @@ func IsQuotaExceeded(err error) bool {
 	return errors.As(err, &status) && !IsDenied(err) && quotaRemedy(status.Status().Message, "") != (message.Problem{})
 }
 
-// Quota returns the problem for an object that a resource quota rejects, or the zero value if the API server's message is about something
-// else. If object is empty, the quota rejects the Deployment's pods. The messages come from k8s.io/apiserver/pkg/admission/plugin/resourcequota,
-// which OpenShift's ClusterResourceQuotas also use.
+// quotaRemedy returns the problem for an object that a resource quota rejects, or the zero value if the API server's message is about
+// something else. If object is empty, the quota rejects the Deployment's pods. The messages come from
+// k8s.io/apiserver/pkg/admission/plugin/resourcequota, which OpenShift's ClusterResourceQuotas also use.
 func quotaRemedy(words, object string) message.Problem {
 	problem := message.Problem{Text: "a resource quota rejects " + cmp.Or(object, "the pods"), Quote: after(" is forbidden: ", words)}
 	switch {
@@ -126,19 +109,42 @@ func IsDenied(err error) bool {
 	return found && strings.Contains(webhook, `" denied the request`) || strings.Contains(message, " denied request: ")
 }
 
-// Route returns what to do if a Gateway does not use a route or a policy, given the condition's reason.
-func routeRemedy(reason string) string {
-	switch gatewayv1.RouteConditionReason(reason) {
-	case gatewayv1.RouteReasonNotAllowedByListeners:
-		return "Allow routes from this namespace in a listener of the Gateway (allowedRoutes)."
-	case gatewayv1.RouteReasonNoMatchingListenerHostname:
-		return "Change spec.gateway.hostnames so that a listener of the Gateway matches them."
-	case gatewayv1.RouteReasonNoMatchingParent:
-		return "Set sectionName in spec.gateway.parentRefs to the name of a listener of the Gateway."
-	case gatewayv1.RouteReasonUnsupportedValue, gatewayv1.RouteReasonUnsupportedProtocol, gatewayv1.RouteReasonIncompatibleFilters,
-		gatewayv1.RouteReasonInvalidKind:
-		return "Use a Gateway whose controller supports this, or change spec.gateway."
-	default:
-		return "Check spec.gateway in the Echo, and the listeners of the Gateway."
+// creationRemedy returns what to do if the API server rejects an Echo's pods. The admission plugins that reject pods are in
+// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. On OpenShift, security context constraints can also reject
+// pods.
+func creationRemedy(message string) string {
+	return first(message, []rule{
+		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the namespace's Pod Security Standard."},
+		{"security context constraint", "Allow the ServiceAccount to use a suitable SecurityContextConstraints, or change spec.securityContext."},
+		{"per Container", limitRange}, {"per Pod", limitRange},
+		{"PriorityClass", "Create the PriorityClass, or change spec.priorityClassName."},
+		{webhookFailed, webhookAdvice + "Kubernetes retries automatically."},
+		{"status unknown for quota", "Wait until Kubernetes has computed the quota's usage. It retries automatically."},
+		{"denied", policy},
+	}, "Change the Echo accordingly, or ask a cluster administrator.")
+}
+
+const (
+	// retried is the advice for an error that may resolve itself without a change to the Echo.
+	retried = "The operator retries automatically."
+	// webhookFailed is the API server's message about a webhook that it cannot call, and webhookAdvice is the beginning of the advice for
+	// it.
+	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the webhook's Service is available. "
+	// limitRange is the advice for a rejection by the admission plugin k8s.io/kubernetes/plugin/pkg/admission/limitranger.
+	limitRange = "Change spec.resources to fit the namespace's LimitRange."
+	// policy is the advice for a denial by a webhook or a policy.
+	policy = "Change the Echo as the policy requires, or ask the policy's administrator for an exception."
+)
+
+// rule is the advice for a message that contains certain words.
+type rule struct{ words, advice string }
+
+// first returns the advice of the first rule whose words occur in a message, or the given fallback if no rule matches.
+func first(message string, rules []rule, otherwise string) string {
+	for _, r := range rules {
+		if strings.Contains(message, r.words) {
+			return r.advice
+		}
 	}
+	return otherwise
 }

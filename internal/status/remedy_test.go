@@ -153,7 +153,7 @@ func TestEvaluate_advisesForEveryReason(t *testing.T) {
 	}
 }
 
-// failed returns the error from a failed request for a child.
+// failedRequest returns the error from a failed request for a child.
 func failedRequest(kind string, err error) error {
 	return &objects.RequestError{Action: objects.Applying, Kind: kind, Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }
@@ -193,7 +193,7 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
-// TestOf_invalid checks that the API server's words name the fields, and that the advice names the fields of the Echo.
+// TestRemedy_invalid checks that the API server's words name the fields, and that the advice names the fields of the Echo.
 func TestRemedy_invalid(t *testing.T) {
 	for kind, advice := range map[string]string{"Service": "Change spec.service in the Echo.", "CronJob": "Change spec.checks in the Echo.",
 		"Deployment": "Change the spec in the Echo."} {
@@ -207,7 +207,7 @@ func TestRemedy_invalid(t *testing.T) {
 }
 
 // TestQuota covers the API server's messages from k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
-func TestQuota(t *testing.T) {
+func TestQuotaRemedy(t *testing.T) {
 	const exceeded = "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"
 	const unset = "failed quota: q: must specify cpu for: a,b; limits.memory for: b"
 	for name, c := range map[string]struct{ words, object, text, advice string }{
@@ -241,7 +241,7 @@ func TestIsQuotaExceeded(t *testing.T) {
 	NewWithT(t).Expect(IsQuotaExceeded(nil) || IsQuotaExceeded(errors.New("exceeded quota: q"))).To(BeFalse(), "not from the API server")
 }
 
-// coded returns an API server error with the given code.
+// codedError returns an API server error with the given code.
 func codedError(code int32, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
 }

@@ -11,7 +11,6 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/apply"
 	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
@@ -26,7 +25,15 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 		return cause{}
 	}
 	if len(seen.Unserved) > 0 {
-		return unservedCause(seen.Unserved[0])
+		kind := seen.Unserved[0]
+		c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true, problem: message.Problem{
+			Text:   fmt.Sprintf("The cluster does not serve %s in %s", kind.Kind, objects.GatewayGroupVersion()),
+			Advice: "Install Gateway API. The operator detects it within minutes and restarts."}}
+		if kind.Refused != "" {
+			c.problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", kind.Kind), Quote: kind.Refused,
+				Advice: "Ask an administrator to restore the roles of the operator."}
+		}
+		return c
 	}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		key := objects.GatewayKey(echo, parent)
@@ -35,7 +42,13 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 				Text: fmt.Sprintf("Gateway %s does not exist", key), Advice: "Create it, or change spec.gateway.parentRefs."}}
 		}
 		for _, route := range seen.routes() {
-			if c := parentCause(route, key, conditionsOf(route, echo, parent), now); c != (cause{}) {
+			reported := conditionsOf(route, echo, parent)
+			if isSilent(route, reported) && now.Sub(objects.AppliedAt(route)) >= routePatience {
+				return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
+					Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", key, kindOf(route)),
+					Advice: "Check that the controller of its GatewayClass is running."}}
+			}
+			if c := refusal(route, key, reported); c != (cause{}) {
 				return c
 			}
 		}
@@ -46,28 +59,6 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 		}
 	}
 	return cause{}
-}
-
-// unservedCause returns the cause for a kind that the operator cannot use.
-func unservedCause(u Unserved) cause {
-	c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true}
-	c.problem = message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", u.Kind, objects.GatewayGroupVersion()),
-		Advice: "Install Gateway API. The operator detects it within minutes and restarts."}
-	if u.Refused != "" {
-		c.problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", u.Kind), Quote: u.Refused,
-			Advice: "Ask an administrator to restore the roles of the operator."}
-	}
-	return c
-}
-
-// parentCause returns why a Gateway does not use a route, or a zero cause if no problem is known.
-func parentCause(route client.Object, gateway client.ObjectKey, reported [][]metav1.Condition, now time.Time) cause {
-	if !isSilent(route, reported) || now.Sub(apply.AppliedAt(route)) < routePatience {
-		return refusal(route, gateway, reported)
-	}
-	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
-		Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", gateway, kindOf(route)),
-		Advice: "Check that the controller of its GatewayClass is running."}}
 }
 
 // refusal returns why a Gateway does not use a route or a policy, in the words of the Gateway's controllers. It returns a zero cause if
@@ -81,6 +72,23 @@ func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1
 		}
 	}
 	return cause{}
+}
+
+// routeRemedy returns what to do if a Gateway does not use a route or a policy, given the condition's reason.
+func routeRemedy(reason string) string {
+	switch gatewayv1.RouteConditionReason(reason) {
+	case gatewayv1.RouteReasonNotAllowedByListeners:
+		return "Allow routes from this namespace in a listener of the Gateway (allowedRoutes)."
+	case gatewayv1.RouteReasonNoMatchingListenerHostname:
+		return "Change spec.gateway.hostnames so that a listener of the Gateway matches them."
+	case gatewayv1.RouteReasonNoMatchingParent:
+		return "Set sectionName in spec.gateway.parentRefs to the name of a listener of the Gateway."
+	case gatewayv1.RouteReasonUnsupportedValue, gatewayv1.RouteReasonUnsupportedProtocol, gatewayv1.RouteReasonIncompatibleFilters,
+		gatewayv1.RouteReasonInvalidKind:
+		return "Use a Gateway whose controller supports this, or change spec.gateway."
+	default:
+		return "Check spec.gateway in the Echo, and the listeners of the Gateway."
+	}
 }
 
 // isSilent reports whether no controller has reported on the current generation of a route. A condition without a generation counts as
@@ -110,7 +118,7 @@ func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Dura
 		silent := func(parent v1.EchoGatewayReference) bool {
 			return isSilent(route, conditionsOf(route, echo, parent))
 		}
-		if left := routePatience - now.Sub(apply.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
+		if left := routePatience - now.Sub(objects.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
 			next = Earliest(next, left)
 		}
 	}
@@ -131,6 +139,7 @@ func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayRefe
 	}
 }
 
+// kindOf returns the kind of a route or a policy. Typed objects do not contain their kind.
 func kindOf(object client.Object) string {
 	switch object.(type) {
 	case *gatewayv1.GRPCRoute:
@@ -142,67 +151,43 @@ func kindOf(object client.Object) string {
 	}
 }
 
-// maxLine is the maximum length, in bytes, of a note on a check.
-const maxLine = 220
-
 // notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
-	notes := []string{contestNote(seen), gatewayNote(echo, seen), policyNote(echo), ingressNote(echo, seen), companionNote(seen), checkNote(echo)}
-	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
-}
-
-// contestNote names a field that another client keeps changing, or returns an empty string if there is none.
-func contestNote(seen Observation) string {
-	if seen.Contested == "" {
-		return ""
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if seen.Contested != "" {
+		add("Another client keeps changing %s. Stop it, or change the Echo instead.", seen.Contested)
 	}
-	return fmt.Sprintf("Another client keeps changing %s. Stop it, or change the Echo instead.", seen.Contested)
-}
-
-// gatewayNote returns why the URL of a Gateway is unknown, or an empty string if it is known.
-func gatewayNote(echo *v1.Echo, seen Observation) string {
-	if !objects.HasGateway(echo) || seen.GatewaysRefused == "" {
-		return ""
+	if objects.HasGateway(echo) && seen.GatewaysRefused != "" {
+		add("%s", message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused})
 	}
-	return message.Problem{Text: "the URL of the Gateway is unknown", Quote: seen.GatewaysRefused}.String()
-}
-
-// policyNote names the traffic sources that an Echo's spec enables but its NetworkPolicy blocks, and says what to change.
-func policyNote(echo *v1.Echo) string {
-	dropped := objects.DroppedTraffic(echo)
-	if len(dropped) == 0 {
-		return ""
+	if dropped := objects.DroppedTraffic(echo); len(dropped) > 0 {
+		add("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from.",
+			strings.Join(dropped, " and "))
 	}
-	return fmt.Sprintf("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from.",
-		strings.Join(dropped, " and "))
-}
-
-// ingressNote returns why no request can reach the Echo through the Ingress, or an empty string if no problem is known. Ingress controllers
-// set the address in the status of an Ingress.
-func ingressNote(echo *v1.Echo, seen Observation) string {
-	switch ingress := seen.Ingress; {
+	switch ingress := seen.Ingress; { // Ingress controllers set the address in the status of an Ingress
 	case seen.NoRoute != "":
-		return seen.NoRoute
+		add("%s", seen.NoRoute)
 	case !objects.HasIngress(echo) || ingress == nil || len(ingress.Status.LoadBalancer.Ingress) > 0:
-		return ""
 	case echo.Spec.Ingress.ClassName == "":
-		return "The Ingress has no address yet. Unless the cluster has a default IngressClass, set spec.ingress.className."
+		add("The Ingress has no address yet. Unless the cluster has a default IngressClass, set spec.ingress.className.")
 	default:
-		return fmt.Sprintf("The Ingress has no address yet. Check that a controller uses the IngressClass %s.", echo.Spec.Ingress.ClassName)
+		add("The Ingress has no address yet. Check that a controller uses the IngressClass %s.", echo.Spec.Ingress.ClassName)
 	}
+	switch n := seen.MissingCompanions; {
+	case n == 1:
+		add("1 companion is missing. The events of the Echo may give the reason.")
+	case n > 1:
+		add("%d companions are missing. The events of the Echo may give the reasons.", n)
+	}
+	if note := checkNote(echo); note != "" {
+		add("%s", note)
+	}
+	return notes
 }
 
-// companionNote returns how many companions are missing, or an empty string if none are. Events give the reasons.
-func companionNote(seen Observation) string {
-	switch n := seen.MissingCompanions; n {
-	case 0:
-		return ""
-	case 1:
-		return "1 companion is missing. The events of the Echo may give the reason."
-	default:
-		return fmt.Sprintf("%d companions are missing. The events of the Echo may give the reasons.", n)
-	}
-}
+// maxLine is the maximum length, in bytes, of a note on a check.
+const maxLine = 220
 
 // checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a
 // separate reconciler handles checks. Each new result triggers another reconcile of the Echo.

@@ -137,7 +137,7 @@ func TestRouteCause_waitsAfterRouteChange(t *testing.T) {
 	}
 }
 
-func TestRouteTransition(t *testing.T) {
+func TestTransitions_ofRoutes(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo, there := support.Echo("ns", "x", behindGateway), objects.Gateways{client.ObjectKey{Namespace: "ns", Name: "g"}: &gatewayv1.Gateway{}}
 	refused := routeWith(now, metav1.Condition{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NoMatchingParent", Message: "no"})

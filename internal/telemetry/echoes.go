@@ -86,7 +86,18 @@ func (e *Echoes) Changed(echo client.Object) {
 
 // Reported records an Echo's status after it was written or found to be unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
-	key, seen := client.ObjectKeyFromObject(echo), reportOf(echo, status)
+	key := client.ObjectKeyFromObject(echo)
+	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas, companions: status.Companions}
+	if seen.phase == "" { // the Echo's first status is about to be written
+		seen.phase = v1.PhasePending
+	}
+	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
+	switch {
+	case ready == nil:
+		seen.reason, seen.notReadySince = "Unknown", echo.CreationTimestamp.Time
+	case ready.Status != metav1.ConditionTrue:
+		seen.reason, seen.notReadySince = ready.Reason, ready.LastTransitionTime.Time
+	}
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.last[key] = seen
@@ -104,21 +115,6 @@ func (e *Echoes) Forget(echo types.NamespacedName) {
 	delete(e.pending, echo)
 }
 
-func reportOf(echo *v1.Echo, status *v1.EchoStatus) report {
-	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas, companions: status.Companions}
-	if seen.phase == "" { // the Echo's first status is about to be written
-		seen.phase = v1.PhasePending
-	}
-	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
-	switch {
-	case ready == nil:
-		seen.reason, seen.notReadySince = "Unknown", echo.CreationTimestamp.Time
-	case ready.Status != metav1.ConditionTrue:
-		seen.reason, seen.notReadySince = ready.Reason, ready.LastTransitionTime.Time
-	}
-	return seen
-}
-
 // Describe implements prometheus.Collector.
 func (e *Echoes) Describe(to chan<- *prometheus.Desc) {
 	d := e.described
@@ -130,20 +126,44 @@ func (e *Echoes) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (e *Echoes) Collect(to chan<- prometheus.Metric) {
+	byPhase, byReason := map[string]float64{}, map[string]float64{}
+	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {
+		byPhase[phase] = 0 // instead of being omitted
+	}
+	var desired, ready, companions float64
+	type namedReport struct {
+		report
+		key types.NamespacedName
+	}
+	var notReady []namedReport
 	e.lock.Lock()
-	sum, now := sumUp(e.last), e.now()
+	now := e.now()
+	for key, r := range e.last {
+		byPhase[r.phase]++
+		desired += float64(r.desired)
+		ready += float64(r.ready)
+		companions += float64(r.companions)
+		if r.reason != "" {
+			byReason[r.reason]++
+			notReady = append(notReady, namedReport{r, key})
+		}
+	}
 	e.lock.Unlock()
+	slices.SortFunc(notReady, func(a, b namedReport) int {
+		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.key.Namespace, b.key.Namespace),
+			cmp.Compare(a.key.Name, b.key.Name))
+	})
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	for phase, count := range sum.byPhase {
+	for phase, count := range byPhase {
 		gauge(e.described.echoes, count, phase)
 	}
-	for reason, count := range sum.byReason {
+	for reason, count := range byReason {
 		gauge(e.described.notReady, count, reason)
 	}
 	oldest := 0.0
-	for i, echo := range sum.notReady {
+	for i, echo := range notReady[:min(len(notReady), maxNamed)] {
 		since := echo.notReadySince
 		if i == 0 {
 			oldest = now.Sub(since).Seconds()
@@ -151,45 +171,8 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 		gauge(e.described.named, float64(since.Unix()), echo.key.Namespace, echo.key.Name, echo.reason)
 	}
 	gauge(e.described.oldest, max(0, oldest))
-	gauge(e.described.desired, sum.desired)
-	gauge(e.described.ready, sum.ready)
-	gauge(e.described.companions, sum.companions)
+	gauge(e.described.desired, desired)
+	gauge(e.described.ready, ready)
+	gauge(e.described.companions, companions)
 	e.readyDuration.Collect(to)
-}
-
-// summary holds the totals for all Echoes.
-type summary struct {
-	byPhase, byReason          map[string]float64
-	desired, ready, companions float64
-	// notReady holds the Echoes that have been unready the longest, up to maxNamed.
-	notReady []namedReport
-}
-
-type namedReport struct {
-	report
-	key types.NamespacedName
-}
-
-// sumUp calculates the totals. A phase without Echoes has the value zero instead of being omitted.
-func sumUp(reports map[types.NamespacedName]report) summary {
-	s := summary{byPhase: map[string]float64{}, byReason: map[string]float64{}}
-	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {
-		s.byPhase[phase] = 0
-	}
-	for key, r := range reports {
-		s.byPhase[r.phase]++
-		s.desired += float64(r.desired)
-		s.ready += float64(r.ready)
-		s.companions += float64(r.companions)
-		if r.reason != "" {
-			s.byReason[r.reason]++
-			s.notReady = append(s.notReady, namedReport{r, key})
-		}
-	}
-	slices.SortFunc(s.notReady, func(a, b namedReport) int {
-		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.key.Namespace, b.key.Namespace),
-			cmp.Compare(a.key.Name, b.key.Name))
-	})
-	s.notReady = s.notReady[:min(len(s.notReady), maxNamed)]
-	return s
 }

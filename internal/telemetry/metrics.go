@@ -1,4 +1,4 @@
-// Package monitoring defines the operator's metrics and alerts.
+// Package telemetry defines the operator's metrics, alerts, and traces.
 //
 // Each metric answers a question that an on-call engineer asks. The table in docs/reference/metrics.md lists the metrics.
 package telemetry
@@ -31,7 +31,7 @@ type Metrics struct {
 	Requests *Requests
 }
 
-// New returns metrics that read the time from a clock.
+// NewMetrics returns metrics that read the time from a clock.
 func NewMetrics(now func() time.Time) *Metrics {
 	return &Metrics{
 		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(), Failures: newFailures(), Requests: newRequests(),
@@ -41,21 +41,18 @@ func NewMetrics(now func() time.Time) *Metrics {
 // Register adds the metrics to a registry, which must not contain metrics from another operator. The elected channel is closed when this
 // process becomes the leader.
 func (m *Metrics) Register(registry prometheus.Registerer, version string, elected <-chan struct{}) error {
-	var problems []error
-	for _, c := range []prometheus.Collector{
-		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.Requests.counter, build(version), leader(elected),
-	} {
-		problems = append(problems, registry.Register(c))
-	}
-	return errors.Join(problems...)
-}
-
-func build(version string) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        prefix + "build_info",
 		Help:        "The versions of the operator and of Go; the value is always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
+	var problems []error
+	for _, c := range []prometheus.Collector{
+		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.Requests.counter, build, leader(elected),
+	} {
+		problems = append(problems, registry.Register(c))
+	}
+	return errors.Join(problems...)
 }
 
 func leader(elected <-chan struct{}) prometheus.Collector {
@@ -171,26 +168,13 @@ func (c *Checks) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *Checks) Collect(to chan<- prometheus.Metric) {
-	counts, failed := c.sumUp()
-	for result, count := range counts {
-		to <- prometheus.MustNewConstMetric(c.count, prometheus.GaugeValue, count, string(result))
+	type failedCheck struct {
+		echo  types.NamespacedName
+		check string
 	}
-	for _, each := range failed[:min(len(failed), maxNamed)] {
-		to <- prometheus.MustNewConstMetric(c.failed, prometheus.GaugeValue, 1, each.echo.Namespace, each.echo.Name, each.check)
-	}
-}
-
-type failedCheck struct {
-	echo  types.NamespacedName
-	check string
-}
-
-// sumUp counts the checks by result, and returns the failed checks in a fixed order.
-func (c *Checks) sumUp() (map[v1.CheckResult]float64, []failedCheck) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
 	counts := map[v1.CheckResult]float64{v1.CheckPassed: 0, v1.CheckFailed: 0, v1.CheckUnknown: 0}
 	var failed []failedCheck
+	c.lock.Lock()
 	for echo, checks := range c.results {
 		for _, check := range checks {
 			counts[check.Result]++
@@ -199,8 +183,14 @@ func (c *Checks) sumUp() (map[v1.CheckResult]float64, []failedCheck) {
 			}
 		}
 	}
+	c.lock.Unlock()
 	slices.SortFunc(failed, func(a, b failedCheck) int {
 		return cmp.Or(cmp.Compare(a.echo.Namespace, b.echo.Namespace), cmp.Compare(a.echo.Name, b.echo.Name), cmp.Compare(a.check, b.check))
 	})
-	return counts, failed
+	for result, count := range counts {
+		to <- prometheus.MustNewConstMetric(c.count, prometheus.GaugeValue, count, string(result))
+	}
+	for _, each := range failed[:min(len(failed), maxNamed)] {
+		to <- prometheus.MustNewConstMetric(c.failed, prometheus.GaugeValue, 1, each.echo.Namespace, each.echo.Name, each.check)
+	}
 }

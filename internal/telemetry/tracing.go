@@ -1,4 +1,3 @@
-// Package tracing records spans of reconciles and of their requests to the API server. Without a collector, the package does nothing.
 package telemetry
 
 import (
@@ -19,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Tracer creates spans, which are sent in the background. A nil Tracer creates no spans.
+// Tracer creates spans of reconciles, which are sent in the background. A nil Tracer creates no spans.
 type Tracer struct{ *sdktrace.TracerProvider }
 
-// New returns a tracer that is configured by OpenTelemetry's environment variables.
+// NewTracer returns a tracer that is configured by OpenTelemetry's environment variables.
 func NewTracer(version string, log logr.Logger) (*Tracer, error) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "Spans are lost, or an OpenTelemetry setting is invalid.") }))
 	otel.SetLogger(funcr.New(func(_, problem string) { log.Info("An OpenTelemetry setting is invalid.", "problem", problem) },
@@ -51,7 +50,7 @@ func (t *Tracer) Reconciler(name string, next reconcile.Reconciler) reconcile.Re
 	})
 }
 
-// SetFailure marks the reconcile's span, if there is one, as failed. The reason may be empty.
+// SetSpanFailure marks the reconcile's span, if there is one, as failed. The reason may be empty.
 func SetSpanFailure(ctx context.Context, reason string, err error) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(attribute.String("error.type", cmp.Or(reason, "_OTHER")))

@@ -35,8 +35,8 @@ func send(t *testing.T, log logr.Logger) {
 	g.Expect(tracer.Shutdown(t.Context())).To(Succeed())
 }
 
-// TestNew_readsExporterSettings checks that the exporter reads its settings from the environment.
-func TestNew_readsExporterSettings(t *testing.T) {
+// TestNewTracer_readsExporterSettings checks that the exporter reads its settings from the environment.
+func TestNewTracer_readsExporterSettings(t *testing.T) {
 	g := NewWithT(t)
 	c := collector.New(nil)
 	c.StartTLS()
@@ -56,8 +56,8 @@ func TestNew_readsExporterSettings(t *testing.T) {
 	}
 }
 
-// TestNew_logsErrorsWithoutSecrets checks that the log contains the errors that the libraries cannot return, but no secrets.
-func TestNew_logsErrorsWithoutSecrets(t *testing.T) {
+// TestNewTracer_logsErrorsWithoutSecrets checks that the log contains the errors that the libraries cannot return, but no secrets.
+func TestNewTracer_logsErrorsWithoutSecrets(t *testing.T) {
 	g := NewWithT(t)
 	c := collector.New(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "full", http.StatusInsufficientStorage) })
 	c.Start()
@@ -77,9 +77,9 @@ func TestNew_logsErrorsWithoutSecrets(t *testing.T) {
 	g.Expect(all).To(And(ContainSubstring("507 Insufficient Storage"), ContainSubstring("parse headers"), Not(ContainSubstring("canary"))))
 }
 
-// TestNew_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an invalid attribute
+// TestNewTracer_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an invalid attribute
 // causes an error.
-func TestNew_prefersEnvironment(t *testing.T) {
+func TestNewTracer_prefersEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -101,7 +101,7 @@ func TestNew_prefersEnvironment(t *testing.T) {
 	g.Expect(NewTracer("v1", logr.Discard())).Error().To(MatchError(ContainSubstring("OTEL_RESOURCE_ATTRIBUTES: it must be")))
 }
 
-func TestReconciler_recordsFailure(t *testing.T) {
+func TestTracer_recordsFailure(t *testing.T) {
 	g := NewWithT(t)
 	spans, refused := tracetest.NewSpanRecorder(), errors.New("refused")
 	tracer := &Tracer{sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))}

@@ -21,7 +21,7 @@ var _ = Describe("the cache of the operator", func() {
 			e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""            // these objects do not exist
 		}))
 		createPod(ctx, echo, echo.Name)
-		for _, kind := range append(objects.Kinds(), &corev1.Pod{}) {
+		for _, kind := range append(objects.Kinds(nil), &corev1.Pod{}) {
 			own := eventuallyCached(ctx, echo.Namespace, echo.Name, kind)
 			expectOwnFieldsOnly(ctx, own)
 

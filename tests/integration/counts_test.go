@@ -74,7 +74,7 @@ var _ = Describe("what an Echo costs", SpecPriority(1), func() {
 		restarted := startCounted(ctx, server, admin).countsAtRest(ctx, manyEchoes+1)
 		Expect(restarted.patches).To(BeZero(), "writes after a restart")
 		Expect(restarted.total()).To(BeNumerically("<=", first.total()-writesOfTwo), "requests at a start with Echoes, and without")
-		watches := otherWatches + len(objects.Kinds())
+		watches := otherWatches + len(objects.Kinds(nil))
 		limit := maxStartRequests + watches
 		if minorVersion(server.Config) < 34 { // without streamed lists, each watch is rejected and followed by a list
 			limit += 2 * watches

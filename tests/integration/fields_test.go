@@ -243,7 +243,7 @@ var _ = Describe("a field of the spec", func() {
 // childrenAsYAML returns an Echo's children as YAML, without the fields that differ from object to object.
 func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	all := map[string]any{}
-	for _, kind := range objects.Kinds() {
+	for _, kind := range objects.Kinds(nil) {
 		object := kind.DeepCopyObject().(client.Object)
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), object)
 		if apierrors.IsNotFound(err) {

@@ -238,7 +238,7 @@ func collectGarbage(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(deploymentNow(ctx, g, echo.Namespace, echo.Name).DeletionTimestamp).NotTo(BeNil())
-		for _, child := range objects.Kinds() {
+		for _, child := range objects.Kinds(nil) {
 			if err := k8s.Get(ctx, client.ObjectKeyFromObject(echo), child); apierrors.IsNotFound(err) {
 				continue
 			}

@@ -207,7 +207,7 @@ func eventuallyReleased(ctx context.Context, admin client.Client, echo *v1.Echo,
 	GinkgoHelper()
 	key := client.ObjectKeyFromObject(echo)
 	Eventually(func(g Gomega) {
-		for _, child := range append(objects.Kinds(), optional...) {
+		for _, child := range append(objects.Kinds(nil), optional...) {
 			err := admin.Get(ctx, key, child)
 			if err == nil && child.GetDeletionTimestamp() != nil {
 				child.SetFinalizers(nil)

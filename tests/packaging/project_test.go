@@ -62,7 +62,7 @@ func TestProject_namesTheAPIs(t *testing.T) {
 		if !anyHas(t, types, `(?m)^type `+resource.Kind+` struct`) || !anyHas(t, types, `(?m)^// \+groupName=`+regexp.QuoteMeta(group)+`$`) {
 			t.Errorf("%s has no type %s of the group %s", resource.Path, resource.Kind, group)
 		}
-		watched := anyHas(t, filesAt(t, "controllers/*/watches.go"), `Watches\(&`+resource.Version+`\.`+resource.Kind+`\{}`)
+		watched := anyHas(t, filesAt(t, "controllers/*.go"), `Watches\(&`+resource.Version+`\.`+resource.Kind+`\{}`)
 		if watched != resource.Controller {
 			t.Errorf("controller is %[2]t for %[1]s, but %[3]t in the code", resource.Kind, resource.Controller, watched)
 		}

@@ -15,7 +15,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/echo-operator/echo-operator/controllers"
-	"github.com/echo-operator/echo-operator/internal/apply"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -94,7 +94,7 @@ var volatile = []string{"uid", "resourceVersion", "generation", "observedGenerat
 func normal(object *unstructured.Unstructured) map[string]any {
 	object = object.DeepCopy()
 	object.SetManagedFields(slices.DeleteFunc(object.GetManagedFields(),
-		func(entry metav1.ManagedFieldsEntry) bool { return !apply.IsOwn(entry) }))
+		func(entry metav1.ManagedFieldsEntry) bool { return !objects.IsOwnEntry(entry) }))
 	return strip(object.Object).(map[string]any)
 }
 

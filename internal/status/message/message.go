@@ -40,18 +40,15 @@ type Problem struct {
 }
 
 // String returns the whole problem as sentences.
-func (p Problem) String() string { return Join(p.sentence(), p.Advice) }
+func (p Problem) String() string {
+	if p.Text == "" || p.Quote == "" {
+		return Join(Sentence(p.Text), p.Advice)
+	}
+	return Join(Capital(p.Text)+": "+Quote(p.Quote)+".", p.Advice)
+}
 
 // Headline returns a sentence that says what is wrong, without the quote or the advice. The sentence is empty if nothing is wrong.
 func (p Problem) Headline() string { return Sentence(p.Text) }
-
-// sentence returns a sentence that says what is wrong, with the quote.
-func (p Problem) sentence() string {
-	if p.Text == "" || p.Quote == "" {
-		return Sentence(p.Text)
-	}
-	return Capital(p.Text) + ": " + Quote(p.Quote) + "."
-}
 
 // Short returns a problem and other sentences in at most limit bytes. If they do not fit, it omits or shortens parts in this order: the
 // quote, the other sentences from last to first, and the problem's text.

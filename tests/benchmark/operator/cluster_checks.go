@@ -40,7 +40,7 @@ func (r *clusterRun) awaitGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kinds := append(objects.Kinds(), &appsv1.ReplicaSet{}, &corev1.Pod{})
+	kinds := append(objects.Kinds(nil), &appsv1.ReplicaSet{}, &corev1.Pod{})
 	return testbed.PollEvery(ctx, time.Second, r.timeout(), func(ctx context.Context) (bool, error) {
 		for _, kind := range kinds {
 			if left, err := r.isLeft(ctx, kind); left || err != nil {

@@ -87,7 +87,7 @@ func (p *process) isCurrent(ctx context.Context, now *state, namespace string) e
 	if err := p.knowsPods(ctx, now, namespace); err != nil {
 		return err
 	}
-	for _, kind := range append(objects.Kinds(), &v1.Echo{}) {
+	for _, kind := range append(objects.Kinds(nil), &v1.Echo{}) {
 		gvk, err := apiutil.GVKForObject(kind, p.GetScheme())
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ func freeName(ctx context.Context, c client.Client, namespace string) error {
 // editChildren edits a label that the operator sets.
 func editChildren(ctx context.Context, c client.Client, namespace string) error {
 	edit := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"app.kubernetes.io/component": "other"}}}`))
-	for _, child := range objects.Kinds() {
+	for _, child := range objects.Kinds(nil) {
 		child.SetNamespace(namespace)
 		child.SetName(echoName)
 		if err := c.Patch(ctx, child, edit); err != nil {
@@ -97,7 +97,7 @@ func editChildren(ctx context.Context, c client.Client, namespace string) error 
 }
 
 func loseChildren(ctx context.Context, c client.Client, namespace string) error {
-	for _, child := range objects.Kinds() {
+	for _, child := range objects.Kinds(nil) {
 		child.SetNamespace(namespace)
 		child.SetName(echoName)
 		if err := c.Delete(ctx, child, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/apply"
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
@@ -46,7 +45,7 @@ func (s *server) read(ctx context.Context, namespace string) (*state, error) {
 	if len(echoes) > 0 {
 		now.echo = &echoes[0]
 	}
-	for _, kind := range objects.Kinds() {
+	for _, kind := range objects.Kinds(nil) {
 		items, err := s.list(ctx, kind, namespace)
 		if err != nil {
 			return nil, err
@@ -86,7 +85,7 @@ func (s *state) all() []*object {
 	if s.echo != nil {
 		all = append(all, s.echo)
 	}
-	for _, kind := range objects.Kinds() {
+	for _, kind := range objects.Kinds(nil) {
 		for name, child := range s.children {
 			if strings.HasSuffix(fmt.Sprintf("%T", kind), "."+name) {
 				all = append(all, child)
@@ -120,7 +119,7 @@ func plain(o *object) (any, error) {
 		"spec": o.DeepCopy().Object["spec"], "owners": o.GetOwnerReferences(),
 	}
 	for _, entry := range o.GetManagedFields() {
-		if apply.IsOwn(entry) {
+		if objects.IsOwnEntry(entry) {
 			part["owned"] = json.RawMessage(entry.FieldsV1.GetRawBytes())
 		}
 	}

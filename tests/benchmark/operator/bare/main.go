@@ -73,7 +73,7 @@ func parse(arguments []string) (ctrl.Options, error) {
 func addController(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named("echo").For(&v1.Echo{})
 	ignored := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return nil })
-	for _, kind := range append(objects.KindsServed(nil), objects.NewCronJob(), &corev1.Pod{}, &corev1.Node{}) {
+	for _, kind := range append(objects.Kinds(nil), objects.NewCronJob(), &corev1.Pod{}, &corev1.Node{}) {
 		b.Watches(kind, ignored)
 	}
 	return b.Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }))

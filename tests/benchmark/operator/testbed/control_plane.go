@@ -213,7 +213,7 @@ func (p *ControlPlane) addScraper(ctx context.Context) error {
 // Inventory returns, for each kind, the number of objects that exist for Echoes.
 func (p *ControlPlane) Inventory(ctx context.Context) (map[string]int, error) {
 	found := map[string]int{}
-	for _, kind := range objects.Kinds() {
+	for _, kind := range objects.Kinds(nil) {
 		gvk, err := apiutil.GVKForObject(kind, p.Client.Scheme())
 		if err != nil {
 			return nil, err

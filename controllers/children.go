@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/apply"
 	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
@@ -35,25 +36,24 @@ func (c ensuredChild) object() client.Object { return cmp.Or(c.after, c.before) 
 
 func (c ensuredChild) existed() bool { return c.before != nil }
 
-// converge brings an Echo's children to their desired state, and returns the observed state and the changes.
-func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
-	seen, err := r.observe(ctx, echo)
-	if err != nil {
-		return seen, err
-	}
-	ensured, err := r.ensureChildren(ctx, echo)
-	seen.Contested, seen.CorrectedAfter = r.corrections.contested(echo, r.Now())
-	return withChildren(seen, ensured), err
-}
-
-// ensureChildren brings the children to their desired state, and returns the outcome for each child that it processed. It reads the cache
-// before it writes anything. If the Echo is not allowed, or the name of a child is known to be taken, ensureChildren writes nothing.
+// ensureChildren brings the children to their desired state, and returns the outcome for each child that it processed. It reads all
+// children before it writes anything, and before it reports that the Echo is not allowed. If the Echo is not allowed, or the name of a
+// child is known to be taken, ensureChildren writes no child.
 func (r *EchoReconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]ensuredChild, error) {
-	desired, err := objects.Desired(echo, r.config())
+	desired, err := objects.Desired(echo, r.childConfig())
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.readBefore(ctx, echo, desired)
+	refused := r.Policy.Check(echo, desired...)
+	read := r.readCached // the writes reveal the children that the cache does not hold
+	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
+		read = r.read // nothing will be written, so that it asks the API server for these children
+	}
+	found, err := readAll(ctx, echo, desired, read)
+	err = cmp.Or(err, refused)
+	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
+		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed the finalizer
+	}
 	if err != nil || echo.Spec.Paused {
 		return found, err
 	}
@@ -61,23 +61,6 @@ func (r *EchoReconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]e
 		return found, status.RetriedFirst([]error{err, r.findDeployment(ctx, echo, found)})
 	}
 	return found, nil
-}
-
-// readBefore reads the children before anything is written. If nothing will be written, it also asks the API server for children that the
-// cache does not hold. Otherwise, the writes reveal these children. readBefore reads all children before it reports that an Echo is not
-// allowed.
-func (r *EchoReconciler) readBefore(ctx context.Context, echo *v1.Echo, desired []objects.Child) ([]ensuredChild, error) {
-	refused := r.Policy.Check(echo, desired...)
-	read := r.readCached
-	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
-		read = r.read
-	}
-	found, err := readAll(ctx, echo, desired, read)
-	err = cmp.Or(err, refused)
-	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
-		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed the finalizer
-	}
-	return found, err
 }
 
 // childReader reads a child of an Echo.
@@ -102,12 +85,12 @@ func readAll(ctx context.Context, echo *v1.Echo, desired []objects.Child, read c
 
 // read returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name.
 func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	return r.ReadOwned(ctx, r.Client, echo, c)
+	return r.readOwned(ctx, r.Client, echo, c)
 }
 
 // readCached returns a child from the cache, or nil if the cache holds no child that the Echo controls.
 func (r *EchoReconciler) readCached(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	return ReadControlled(ctx, r.Client, echo, c)
+	return readControlled(ctx, r.Client, echo, c)
 }
 
 // ensureAll adds the finalizer and brings the children to their desired state.
@@ -118,7 +101,7 @@ func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []e
 	for i := range found {
 		c := &found[i]
 		err := r.ensure(ctx, echo, c)
-		c.unserved = isGatewayKindGone(c.child, err) && r.failures.Last(client.ObjectKeyFromObject(echo), r.Now())
+		c.unserved = isGatewayKindGone(c.child, err) && r.failures.haveLasted(client.ObjectKeyFromObject(echo), r.Now())
 		if err != nil && !c.unserved {
 			return err
 		}
@@ -130,26 +113,26 @@ func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []e
 // ensure brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a conflict,
 // ensure reads the existing object.
 func (r *EchoReconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
-	writer, corrected := r.childWriter(), ""
-	writer.Allows = func(field string) bool {
+	writer, corrected := childWriter{client: r.Client, live: r.Live, compare: apply.Compare, wrote: r.wrote}, ""
+	writer.allows = func(field string) bool {
 		corrected = field + " of the " + c.child.Kind
-		fields, _ := r.corrections.Get(client.ObjectKeyFromObject(echo))
+		fields, _ := r.corrections.get(client.ObjectKeyFromObject(echo))
 		return fields[corrected].wait(echo, r.Now()) == 0
 	}
 	var err error
-	c.after, err = writer.Ensure(ctx, c.child, c.before)
+	c.after, err = writer.ensure(ctx, c.child, c.before)
 	if corrected != "" && c.after != nil && c.after != c.before {
 		r.corrections.corrected(echo, corrected, r.Now())
 	}
 	if c.existed() || !apierrors.IsConflict(err) {
 		return err
 	}
-	live, taken := r.ReadLive(ctx, echo, c.child)
+	live, taken := r.readLive(ctx, echo, c.child)
 	if taken != nil || live == nil {
 		return cmp.Or(taken, err)
 	}
 	c.before, c.absent = live, false
-	c.after, err = writer.Ensure(ctx, c.child, live)
+	c.after, err = writer.ensure(ctx, c.child, live)
 	return err
 }
 
@@ -160,7 +143,7 @@ func (r *EchoReconciler) findDeployment(ctx context.Context, echo *v1.Echo, foun
 	if i < 0 || found[i].object() != nil {
 		return nil
 	}
-	live, err := r.ReadLive(ctx, echo, found[i].child)
+	live, err := r.readLive(ctx, echo, found[i].child)
 	taken := errors.As(err, new(*objects.NameConflictError))
 	found[i].before, found[i].absent = live, live == nil && (err == nil || taken)
 	if taken {
@@ -175,7 +158,7 @@ func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error 
 	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil
 	}
-	return r.echoWriter().SetFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
+	return r.echoWriter().setFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
 }
 
 // withChildren adds the outcome for each child to an observation, and returns the result.
@@ -204,7 +187,7 @@ const (
 // corrections holds, for each Echo, the fields that the operator corrected because another client had changed them. If a client keeps
 // changing a field, the operator corrects it less and less often. Otherwise, two controllers that disagree would write without a pause.
 type corrections struct {
-	Memory[map[string]correction]
+	memory[map[string]correction]
 }
 
 type correction struct {
@@ -224,7 +207,7 @@ func (c correction) wait(echo *v1.Echo, now time.Time) time.Duration {
 
 // contested returns a field that another client keeps changing, or "", and the time until the next field is corrected again.
 func (c *corrections) contested(echo *v1.Echo, now time.Time) (contested string, next time.Duration) {
-	fields, _ := c.Get(client.ObjectKeyFromObject(echo))
+	fields, _ := c.get(client.ObjectKeyFromObject(echo))
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		wait := fields[field].wait(echo, now)
 		if wait > 0 && fields[field].count >= contestedBy {
@@ -237,7 +220,7 @@ func (c *corrections) contested(echo *v1.Echo, now time.Time) (contested string,
 
 // corrected records that the operator has corrected a field.
 func (c *corrections) corrected(echo *v1.Echo, field string, now time.Time) {
-	fields, _ := c.Get(client.ObjectKeyFromObject(echo))
+	fields, _ := c.get(client.ObjectKeyFromObject(echo))
 	fields = maps.Clone(fields)
 	maps.DeleteFunc(fields, func(_ string, each correction) bool {
 		return each.generation != echo.Generation || now.Sub(each.last) > forgottenAfter
@@ -246,5 +229,5 @@ func (c *corrections) corrected(echo *v1.Echo, field string, now time.Time) {
 		fields = map[string]correction{}
 	}
 	fields[field] = correction{echo.Generation, fields[field].count + 1, now}
-	c.Set(client.ObjectKeyFromObject(echo), fields)
+	c.set(client.ObjectKeyFromObject(echo), fields)
 }

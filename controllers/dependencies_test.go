@@ -38,7 +38,7 @@ func TestReadOwned(t *testing.T) {
 				child.Desired = nil
 			}
 			w := NewLate(t, c.cached, c.live)
-			got, err := w.Dependencies.ReadOwned(t.Context(), w.Cache, echo, child)
+			got, err := w.Dependencies.readOwned(t.Context(), w.Cache, echo, child)
 			if taken := errors.As(err, new(*objects.NameConflictError)); taken != c.taken || !taken && err != nil || (got != nil) != c.found {
 				t.Errorf("got %v, %v", got, err)
 			}
@@ -49,12 +49,12 @@ func TestReadOwned(t *testing.T) {
 func TestFind(t *testing.T) {
 	w := New(t, StoredEcho())
 	key := client.ObjectKey{Namespace: "ns", Name: "x"}
-	if echo, err := Find(t.Context(), w.Server, key, StoredEcho()); err != nil || echo == nil ||
+	if echo, err := find(t.Context(), w.Server, key, StoredEcho()); err != nil || echo == nil ||
 		echo.UID != "echo-uid" {
 		t.Errorf("got %v, %v", echo, err)
 	}
 	for _, absent := range []client.ObjectKey{{Namespace: "ns", Name: "y"}, {Namespace: "ns"}} {
-		if echo, err := Find(t.Context(), w.Server, absent, StoredEcho()); err != nil || echo != nil {
+		if echo, err := find(t.Context(), w.Server, absent, StoredEcho()); err != nil || echo != nil {
 			t.Errorf("%s: got %v, %v", absent, echo, err)
 		}
 	}

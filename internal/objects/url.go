@@ -1,9 +1,14 @@
 package objects
 
 import (
+	"cmp"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,15 +17,82 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
+// URL returns the URL for clients inside the cluster.
+func URL(echo *v1.Echo) string { return internalURL(echo, echo.Spec.Service.Port) }
+
+// LiveURL returns the URL of the echo servers behind an existing Service, regardless of the spec. The URL is empty if the Service has no
+// HTTP port.
+func LiveURL(echo *v1.Echo, service *corev1.Service) string {
+	for _, port := range service.Spec.Ports {
+		if port.Name == servicePortName(echo) {
+			return internalURL(echo, port.Port)
+		}
+	}
+	return ""
+}
+
+func internalURL(echo *v1.Echo, port int32) string {
+	return hostURL("http", echo.Name+"."+echo.Namespace+".svc", port)
+}
+
+// ExternalURL returns the URL for clients outside the cluster. The Ingress's URL takes precedence, then the URL of a Gateway that accepted
+// the HTTPRoute, then the load balancer's URL. The external URL is empty if none of these URLs exists, for example because the load
+// balancer has no address yet. If there is no HTTPRoute, route is nil.
+func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
+	if url := ingressURL(echo); url != "" {
+		return url
+	}
+	if url := gatewayURL(echo, route, gateways); url != "" {
+		return url
+	}
+	if echo.Spec.Service.Type != corev1.ServiceTypeLoadBalancer {
+		return ""
+	}
+	for _, address := range service.Status.LoadBalancer.Ingress {
+		if host := cmp.Or(address.Hostname, address.IP); host != "" {
+			return hostURL("http", host, echo.Spec.Service.Port)
+		}
+	}
+	return ""
+}
+
+// ingressURL returns the URL of an Echo's Ingress. The URL is empty if there is no Ingress, if the host name is missing or is a wildcard,
+// or if the path may be a pattern.
+func ingressURL(echo *v1.Echo) string {
+	ingress := echo.Spec.Ingress
+	if !HasIngress(echo) || ingress.Host == "" || strings.HasPrefix(ingress.Host, "*.") ||
+		pathType(ingress) == networkingv1.PathTypeImplementationSpecific {
+		return ""
+	}
+	path := ingressPath(ingress)
+	if pathType(ingress) == networkingv1.PathTypePrefix {
+		path = strings.TrimSuffix(path, "/")
+	}
+	scheme := "http"
+	if ingress.TLS {
+		scheme = "https"
+	}
+	return scheme + "://" + ingress.Host + path
+}
+
+// hostURL returns the URL for a port at a host name or an IP address. The scheme is http or https, and the URL omits the scheme's default
+// port.
+func hostURL(scheme, host string, port int32) string {
+	usual := map[string]int32{"http": 80, "https": 443}
+	if port != usual[scheme] {
+		host = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	} else if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host
+}
+
 // Gateways holds the existing Gateways of an Echo.
 type Gateways map[client.ObjectKey]*gatewayv1.Gateway
 
 // GatewayKey returns the key of the Gateway to which an Echo refers.
 func GatewayKey(echo *v1.Echo, parent v1.EchoGatewayReference) client.ObjectKey {
-	if parent.Namespace == "" {
-		return client.ObjectKey{Namespace: echo.Namespace, Name: parent.Name}
-	}
-	return client.ObjectKey{Namespace: parent.Namespace, Name: parent.Name}
+	return client.ObjectKey{Namespace: cmp.Or(parent.Namespace, echo.Namespace), Name: parent.Name}
 }
 
 // gatewayURL returns an Echo's URL at the first of the Echo's Gateways that has accepted the Echo's HTTPRoute. The URL uses HTTPS if a
@@ -31,7 +103,10 @@ func gatewayURL(echo *v1.Echo, route *gatewayv1.HTTPRoute, gateways Gateways) st
 	}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		gateway := gateways[GatewayKey(echo, parent)]
-		if gateway == nil || !isAccepted(route, echo, parent) {
+		isAccepted := func(conditions []metav1.Condition) bool {
+			return meta.IsStatusConditionTrue(conditions, string(gatewayv1.RouteConditionAccepted))
+		}
+		if gateway == nil || !slices.ContainsFunc(RouteConditions(route.Status.RouteStatus, echo, parent), isAccepted) {
 			continue
 		}
 		for _, scheme := range []string{"https", "http"} {
@@ -77,18 +152,13 @@ func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 		from == gatewayv1.NamespacesFromSame && sameNamespace
 }
 
-// isAccepted reports whether a Gateway has accepted an Echo's HTTPRoute.
-func isAccepted(route *gatewayv1.HTTPRoute, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
-	return slices.ContainsFunc(RouteConditions(route.Status.RouteStatus, echo, parent), func(conditions []metav1.Condition) bool {
-		return meta.IsStatusConditionTrue(conditions, string(gatewayv1.RouteConditionAccepted))
-	})
-}
-
-// RouteConditions returns the conditions that each controller reports in a route's status for a Gateway of the Echo.
+// RouteConditions returns the conditions that each controller reports in a route's status for a Gateway of the Echo, or for the listener
+// that the Echo names.
 func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	var all [][]metav1.Condition
 	for _, each := range status.Parents {
-		if refersTo(each.ParentRef, echo, parent) {
+		reported := referenceOf(each.ParentRef)
+		if isGateway(each.ParentRef) && GatewayKey(echo, reported) == GatewayKey(echo, parent) && reported.SectionName == parent.SectionName {
 			all = append(all, each.Conditions)
 		}
 	}
@@ -108,12 +178,6 @@ func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.Ec
 		}
 	}
 	return all
-}
-
-// refersTo reports whether a reference in a status points to a Gateway of the Echo, or to the listener that the Echo names.
-func refersTo(reference gatewayv1.ParentReference, echo *v1.Echo, parent v1.EchoGatewayReference) bool {
-	found := referenceOf(reference)
-	return GatewayKey(echo, found) == GatewayKey(echo, parent) && found.SectionName == parent.SectionName && isGateway(reference)
 }
 
 // referenceOf converts a parent reference in a status to the type that the Echo API uses.
@@ -140,7 +204,9 @@ func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gate
 		own = string(*listener.Hostname)
 	}
 	for _, name := range append([]string{own}, names...) {
-		if name != "" && !strings.HasPrefix(name, "*.") && matchesHost(own, name) && matchesAny(names, name) {
+		isShared := matchesHost(own, name) &&
+			(len(names) == 0 || slices.ContainsFunc(names, func(each string) bool { return matchesHost(each, name) }))
+		if isShared && name != "" && !strings.HasPrefix(name, "*.") {
 			return name
 		}
 	}
@@ -148,16 +214,6 @@ func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gate
 		return addresses[0].Value
 	}
 	return ""
-}
-
-// matchesAny reports whether any host name in a list matches a name. An empty list matches all names.
-func matchesAny(names []string, name string) bool {
-	for _, each := range names {
-		if matchesHost(each, name) {
-			return true
-		}
-	}
-	return len(names) == 0
 }
 
 // matchesHost reports whether a host name, such as *.example.com, matches a name. An empty host name matches all names.

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -24,8 +24,8 @@ const (
 	workers = 16
 	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute
-	// FirstRetry is the wait before the first retry of a failed reconcile. The wait doubles with each failure, up to lastRetry.
-	FirstRetry = 5 * time.Millisecond
+	// firstRetry is the wait before the first retry of a failed reconcile. The wait doubles with each failure, up to lastRetry.
+	firstRetry = 5 * time.Millisecond
 	lastRetry  = time.Minute
 )
 
@@ -53,18 +53,18 @@ type Dependencies struct {
 	Now func() time.Time
 }
 
-// Options returns the options for each controller.
-func Options() controller.Options {
+// controllerOptions returns the options for each controller.
+func controllerOptions() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      new(true), // a test process starts the operator more than once
 		ReconciliationTimeout:   reconcileTimeout,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](FirstRetry, lastRetry),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	}
 }
 
-// Count counts a failed reconcile, and marks its span as failed. It does nothing if failure is nil.
-func (d *Dependencies) Count(ctx context.Context, controller string, failure *status.Failure) {
+// countFailure counts a failed reconcile, and marks its span as failed. It does nothing if failure is nil.
+func (d *Dependencies) countFailure(ctx context.Context, controller string, failure *status.Failure) {
 	if failure == nil {
 		return
 	}
@@ -76,22 +76,26 @@ func (d *Dependencies) Count(ctx context.Context, controller string, failure *st
 	telemetry.SetSpanFailure(ctx, reason, failure.Err)
 }
 
-// Config returns the configuration that the children of Echoes depend on.
-func (d *Dependencies) Config() objects.Config {
+// config returns the configuration that companions and, with the kinds that the cluster serves, the children of Echoes depend on.
+func (d *Dependencies) config() objects.Config {
 	return objects.Config{Images: d.Images, TLS: d.TLS, Routes: d.Routes}
 }
 
-// Echoes returns the Echoes that meet a condition.
-func (d *Dependencies) Echoes(ctx context.Context, which func(*v1.Echo) bool) []v1.Echo {
-	list := &v1.EchoList{}
-	if err := d.Client.List(ctx, list); err != nil { // the process is stopping
-		return nil
+// SendEvents reports transitions as events and in the log.
+func (d *Dependencies) SendEvents(ctx context.Context, echo *v1.Echo, transitions ...status.Transition) {
+	for _, t := range transitions {
+		log.FromContext(ctx).Info(t.Note, "reason", t.Reason.String())
+		d.sendEvent(echo, t)
 	}
-	return slices.DeleteFunc(list.Items, func(echo v1.Echo) bool { return !which(&echo) })
 }
 
-// Find reads an object. It returns nil if the object does not exist, or if its name is empty.
-func Find[T client.Object](ctx context.Context, reader client.Reader, key client.ObjectKey, object T) (T, error) {
+// sendEvent reports a transition of an object as an event.
+func (d *Dependencies) sendEvent(regarding client.Object, t status.Transition) {
+	d.Recorder.Eventf(regarding, t.Related, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
+}
+
+// find reads an object. It returns nil if the object does not exist, or if its name is empty.
+func find[T client.Object](ctx context.Context, reader client.Reader, key client.ObjectKey, object T) (T, error) {
 	var none T
 	if key.Name == "" {
 		return none, nil
@@ -102,39 +106,39 @@ func Find[T client.Object](ctx context.Context, reader client.Reader, key client
 	return object, nil
 }
 
-// ReadChild returns the object that has a child's name, or nil if there is none.
-func ReadChild(ctx context.Context, reader client.Reader, c objects.Child) (client.Object, error) {
-	live, err := Find(ctx, reader, c.Key, c.NewObject())
+// readChild returns the object that has a child's name, or nil if there is none.
+func readChild(ctx context.Context, reader client.Reader, c objects.Child) (client.Object, error) {
+	live, err := find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {
 		return nil, &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return live, nil
 }
 
-// ReadControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
-func ReadControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := ReadChild(ctx, reader, c)
+// readControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
+func readControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	live, err := readChild(ctx, reader, c)
 	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
 		return nil, err
 	}
 	return live, nil
 }
 
-// ReadOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name. The cache
-// holds only objects with the operator's labels and may lag. ReadOwned therefore asks the API server before it reports an object as absent,
+// readOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name. The cache
+// holds only objects with the operator's labels and may lag. readOwned therefore asks the API server before it reports an object as absent,
 // so that the operator never takes over an unknown object.
-func (d *Dependencies) ReadOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := ReadControlled(ctx, cached, echo, c)
+func (d *Dependencies) readOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	live, err := readControlled(ctx, cached, echo, c)
 	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
 		return live, err
 	}
-	return d.ReadLive(ctx, echo, c)
+	return d.readLive(ctx, echo, c)
 }
 
-// ReadLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
+// readLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
 // does not exist, and a NameConflictError if another object has the name of a desired child.
-func (d *Dependencies) ReadLive(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := ReadChild(ctx, d.Live, c)
+func (d *Dependencies) readLive(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	live, err := readChild(ctx, d.Live, c)
 	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
 		return live, err
 	}
