@@ -72,13 +72,13 @@ func (c *discoverer) ask(ctx context.Context, kinds []optionalKind) (findings, e
 	for api, group := range groups {
 		plurals, err := c.served(ctx, api)
 		for _, kind := range group {
-			found := finding{access: notServed}
+			found, failure := finding{access: notServed}, err
 			if plural := plurals[kind.Kind]; plural != "" {
-				found, err = c.list(ctx, kind, plural)
+				found, failure = c.list(ctx, kind, plural)
 			}
-			if err != nil {
-				found = finding{unknown, err.Error()}
-				failures = append(failures, err)
+			if failure != nil {
+				found = finding{unknown, failure.Error()}
+				failures = append(failures, failure)
 			}
 			all[kind.GroupVersionKind] = found
 		}

@@ -67,7 +67,8 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	missing := optionalKind{GroupVersionKind: route().GroupVersion().WithKind("Other")}
-	if offer, err := cluster(t, nil, 0).ask(t.Context(), []optionalKind{missing}); err != nil || offer[missing.GroupVersionKind].access != notServed {
+	offer, err := cluster(t, map[string]int{gates: 500}, 1000).ask(t.Context(), []optionalKind{kinds[1], missing})
+	if err == nil || offer[missing.GroupVersionKind].access != notServed {
 		t.Errorf("a kind that the API lacks is %v, %v", offer, err)
 	}
 }
