@@ -116,8 +116,8 @@ func (s *simulation) deliver() bool {
 	}
 	for _, one := range streams {
 		for oldest != nil && one.resource == oldest.resource && one.pending(log, s.faults.known(one.resource, log)) {
+			s.hear() // first, because the operator may respond at once
 			one.deliver(log)
-			s.hear()
 		}
 	}
 	return oldest != nil
