@@ -29,6 +29,8 @@ type Kind struct {
 	Optional bool
 	// Kept is a space-separated list of the fields that must-gather writes. If Kept is empty, internal/mustgather/kept.yaml lists the fields.
 	Kept string
+	// Field is the part of an Echo that determines the object, as messages name it.
+	Field string
 	// NewObject returns an empty object of the Go type for the kind.
 	NewObject func() client.Object
 
@@ -46,23 +48,26 @@ func Table() []Kind {
 	gateways := GatewayGroupVersion()
 	const whole = "spec status"
 	return []Kind{
-		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), NewObject: empty[corev1.Service], build: service, refine: refineService,
-			Kept: whole},
-		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), NewObject: empty[appsv1.Deployment], build: deployment, runsPods: true},
-		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), NewObject: empty[policyv1.PodDisruptionBudget],
-			build: disruptionBudget, Kept: whole},
-		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), NewObject: empty[networkingv1.Ingress], build: ingress,
-			refine: refineIngress, Kept: whole},
-		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), NewObject: empty[networkingv1.NetworkPolicy],
-			build: networkPolicy, refine: noEgress, Kept: "spec"},
-		{GroupVersionKind: gateways.WithKind(BackendTLSPolicyKind), NewObject: empty[gatewayv1.BackendTLSPolicy],
-			build: backendTLSPolicy, Kept: whole, Optional: true},
-		{GroupVersionKind: gateways.WithKind(HTTPRouteKind), NewObject: empty[gatewayv1.HTTPRoute], build: httpRoute, Kept: whole,
-			Optional: true},
-		{GroupVersionKind: gateways.WithKind(GRPCRouteKind), NewObject: empty[gatewayv1.GRPCRoute], build: grpcRoute, Kept: whole,
-			Optional: true},
-		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), NewObject: newPodMonitor, Kept: "spec", Optional: true},
-		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind(cronJobKind), NewObject: NewCronJob},
+		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Field: "spec.service", Kept: whole,
+			NewObject: empty[corev1.Service], build: service, refine: refineService},
+		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Field: "the spec",
+			NewObject: empty[appsv1.Deployment], build: deployment, runsPods: true},
+		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), Field: "spec.disruptionBudget", Kept: whole,
+			NewObject: empty[policyv1.PodDisruptionBudget], build: disruptionBudget},
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Field: "spec.ingress", Kept: whole,
+			NewObject: empty[networkingv1.Ingress], build: ingress, refine: refineIngress},
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), Field: "spec.networkPolicy", Kept: "spec",
+			NewObject: empty[networkingv1.NetworkPolicy], build: networkPolicy, refine: noEgress},
+		{GroupVersionKind: gateways.WithKind(BackendTLSPolicyKind), Field: "spec.gateway.backendTLS", Kept: whole, Optional: true,
+			NewObject: empty[gatewayv1.BackendTLSPolicy], build: backendTLSPolicy},
+		{GroupVersionKind: gateways.WithKind(HTTPRouteKind), Field: "spec.gateway", Kept: whole, Optional: true,
+			NewObject: empty[gatewayv1.HTTPRoute], build: httpRoute},
+		{GroupVersionKind: gateways.WithKind(GRPCRouteKind), Field: "spec.gateway.grpc", Kept: whole, Optional: true,
+			NewObject: empty[gatewayv1.GRPCRoute], build: grpcRoute},
+		{GroupVersionKind: MonitoringGroupVersion().WithKind(podMonitorKind), Field: "the spec", Kept: "spec", Optional: true,
+			NewObject: newPodMonitor},
+		{GroupVersionKind: batchv1.SchemeGroupVersion.WithKind(cronJobKind), Field: "spec.checks",
+			NewObject: NewCronJob},
 	}
 }
 
@@ -125,6 +130,16 @@ func Desired(echo *v1.Echo, config Config) ([]Child, error) {
 		}
 	}
 	return all, nil
+}
+
+// FieldOf returns the Field of a kind.
+func FieldOf(kind string) string {
+	table := Table()
+	i := slices.IndexFunc(table, func(k Kind) bool { return k.Kind == kind })
+	if i < 0 {
+		return "the spec"
+	}
+	return table[i].Field
 }
 
 // kindsOfEcho returns the kinds of children that the Echo reconciler creates in a cluster that serves the given optional kinds.

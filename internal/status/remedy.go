@@ -38,11 +38,8 @@ func Remedy(err error) message.Problem {
 	case IsDenied(err):
 		return message.Problem{Text: "an admission webhook or policy denies " + object, Quote: words, Advice: policy}
 	case apierrors.IsInvalid(err):
-		fields := map[string]string{"Service": "spec.service", "Ingress": "spec.ingress", "NetworkPolicy": "spec.networkPolicy",
-			"PodDisruptionBudget": "spec.disruptionBudget", "HTTPRoute": "spec.gateway", "GRPCRoute": "spec.gateway.grpc",
-			"BackendTLSPolicy": "spec.gateway.backendTLS", "CronJob": "spec.checks"}
 		return message.Problem{Text: "the API server rejects " + object, Quote: after(" is invalid: ", words),
-			Advice: fmt.Sprintf("Change %s in the Echo.", cmp.Or(fields[request.Kind], "the spec"))}
+			Advice: fmt.Sprintf("Change %s in the Echo.", objects.FieldOf(request.Kind))}
 	case IsQuotaExceeded(err):
 		return quotaRemedy(words, object)
 	case LacksPermission(err):
