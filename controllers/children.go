@@ -100,7 +100,7 @@ func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []e
 	}
 	for i := range found {
 		c := &found[i]
-		err := r.ensure(ctx, echo, c)
+		err := r.ensureChild(ctx, echo, c)
 		c.unserved = isGatewayKindGone(c.child, err) && r.failures.haveLasted(client.ObjectKeyFromObject(echo), r.Now())
 		if err != nil && !c.unserved {
 			return err
@@ -110,9 +110,9 @@ func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []e
 	return nil
 }
 
-// ensure brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a conflict,
-// ensure reads the existing object.
-func (r *EchoReconciler) ensure(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
+// ensureChild brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a
+// conflict, ensureChild reads the existing object.
+func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
 	writer, corrected := childWriter{client: r.Client, live: r.Live, compare: apply.Compare, wrote: r.wrote}, ""
 	writer.allows = func(field string) bool {
 		corrected = field + " of the " + c.child.Kind

@@ -130,13 +130,13 @@ func TestEnsure(t *testing.T) {
 				c.live.SetResourceVersion("999") // the fake API server's first resource version
 			}
 			w, ensured := New(t, there...), ensuredChild{child: c.child, before: c.live}
-			g.Expect(echoReconciler(w).ensure(t.Context(), StoredEcho(), &ensured)).To(Succeed())
+			g.Expect(echoReconciler(w).ensureChild(t.Context(), StoredEcho(), &ensured)).To(Succeed())
 			g.Expect(w.Writes).To(HaveExactElements(c.writes))
 		})
 	}
 }
 
-func TestEnsure_readsLiveOnlyAfterConflict(t *testing.T) {
+func TestEnsureChild_readsLiveOnlyAfterConflict(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "x", errors.New("it exists"))
 	foreign := &corev1.Service{Namespace: "ns", Name: "x"}
 	for name, c := range map[string]struct {
@@ -154,7 +154,7 @@ func TestEnsure_readsLiveOnlyAfterConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := NewLate(t, nil, c.live)
 			w.Fail = func(string) error { return c.answer }
-			err := echoReconciler(w).ensure(t.Context(), StoredEcho(), &ensuredChild{child: firstChild(t)})
+			err := echoReconciler(w).ensureChild(t.Context(), StoredEcho(), &ensuredChild{child: firstChild(t)})
 			if taken := errors.As(err, new(*objects.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}

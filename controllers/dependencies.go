@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,59 +91,4 @@ func (d *Dependencies) SendEvents(ctx context.Context, echo *v1.Echo, transition
 // sendEvent reports a transition of an object as an event.
 func (d *Dependencies) sendEvent(regarding client.Object, t status.Transition) {
 	d.Recorder.Eventf(regarding, t.Related, t.Reason.EventType(), t.Reason.String(), t.Action, "%s", t.EventNote())
-}
-
-// find reads an object. It returns nil if the object does not exist, or if its name is empty.
-func find[T client.Object](ctx context.Context, reader client.Reader, key client.ObjectKey, object T) (T, error) {
-	var none T
-	if key.Name == "" {
-		return none, nil
-	}
-	if err := reader.Get(ctx, key, object); err != nil {
-		return none, client.IgnoreNotFound(err)
-	}
-	return object, nil
-}
-
-// readChild returns the object that has a child's name, or nil if there is none.
-func readChild(ctx context.Context, reader client.Reader, c objects.Child) (client.Object, error) {
-	live, err := find(ctx, reader, c.Key, c.NewObject())
-	if err != nil {
-		return nil, &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
-	}
-	return live, nil
-}
-
-// readControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
-func readControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := readChild(ctx, reader, c)
-	if err != nil || live == nil || !metav1.IsControlledBy(live, echo) {
-		return nil, err
-	}
-	return live, nil
-}
-
-// readOwned returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name. The cache
-// holds only objects with the operator's labels and may lag. readOwned therefore asks the API server before it reports an object as absent,
-// so that the operator never takes over an unknown object.
-func (d *Dependencies) readOwned(ctx context.Context, cached client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := readControlled(ctx, cached, echo, c)
-	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
-		return live, err
-	}
-	return d.readLive(ctx, echo, c)
-}
-
-// readLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
-// does not exist, and a NameConflictError if another object has the name of a desired child.
-func (d *Dependencies) readLive(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := readChild(ctx, d.Live, c)
-	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
-		return live, err
-	}
-	if c.Desired != nil {
-		const advice = "Delete it, or give the Echo another name."
-		err = &objects.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
-	}
-	return nil, err
 }
