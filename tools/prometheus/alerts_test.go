@@ -25,7 +25,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const alertTests = "../../internal/monitoring/testdata/alerts_test.yaml"
+const alertTests = "../../internal/telemetry/testdata/alerts_test.yaml"
 
 // alertTest is an item of `tests` in the format of `promtool test rules`.
 type alertTest struct {
