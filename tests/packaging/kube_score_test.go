@@ -112,7 +112,7 @@ func children(t *testing.T, names ...string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, name := range names {
-		_, _ = all.WriteString(text(t, "internal", "children", "desired", "testdata", name+".yaml"))
+		_, _ = all.WriteString(text(t, "internal", "objects", "testdata", name+".yaml"))
 	}
 	return all.String()
 }
