@@ -47,7 +47,7 @@ func (r *EchoReconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]e
 	refused := r.Policy.Check(echo, desired...)
 	read := r.readCached // the writes reveal the children that the cache does not hold
 	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
-		read = r.read // nothing will be written, so that it asks the API server for these children
+		read = r.read // nothing will be written that would reveal them
 	}
 	found, err := readAll(ctx, echo, desired, read)
 	err = cmp.Or(err, refused)
