@@ -132,7 +132,7 @@ func Desired(echo *v1.Echo, config Config) ([]Child, error) {
 	return all, nil
 }
 
-// FieldOf returns the Field of a kind.
+// FieldOf returns the Field of a kind, or "the spec" for kinds that are not in the table, such as the pods of companions.
 func FieldOf(kind string) string {
 	table := Table()
 	i := slices.IndexFunc(table, func(k Kind) bool { return k.Kind == kind })
