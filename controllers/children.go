@@ -165,8 +165,9 @@ func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error 
 func withChildren(seen status.Observation, found []ensuredChild) status.Observation {
 	for i := range found {
 		c := &found[i]
-		seen.Record(c.object())
-		seen.Unwatched = seen.Unwatched || c.existed() && !objects.IsManaged(c.before)
+		object := c.object()
+		seen.Record(object)
+		seen.Unwatched = seen.Unwatched || object != nil && !objects.IsManaged(object) // a webhook may remove the label from each write
 		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
 		if c.unserved {
 			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.child.Kind})

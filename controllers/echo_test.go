@@ -191,6 +191,11 @@ func TestWithChildren_reportsUnwatchedChild(t *testing.T) {
 		found, err := readAll(t.Context(), StoredEcho(), desired, echoReconciler(w).read)
 		g.Expect(err).NotTo(HaveOccurred(), "with the label %s", label)
 		g.Expect(withChildren(status.Observation{}, found).Unwatched).To(Equal(want), "with the label %s", label)
+		for i := range found {
+			found[i].after = service.DeepCopy()
+			found[i].after.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "echo-operator"})
+		}
+		g.Expect(withChildren(status.Observation{}, found).Unwatched).To(BeFalse(), "a write has restored the label")
 	}
 }
 

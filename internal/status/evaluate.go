@@ -120,6 +120,7 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 		return Report{Status: echo.Status}
 	}
 	var o outcome
+	next := seen.CorrectedAfter
 	switch {
 	case failure != nil:
 		o = failedOutcome(echo, seen, failure, now)
@@ -127,25 +128,23 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 		o = pausedOutcome(&echo.Status, seen, now)
 	default:
 		pods := availabilityOf(seen.Deployment, echo.Spec.DesiredReplicas(), &echo.Status, now)
-		why := causes{pods: podsCause(&echo.Status, seen, pods), routes: routeCause(echo, seen, now), notes: notesOn(echo, seen)}
+		why := causes{pods: podsCause(&echo.Status, seen, pods), notes: notesOn(echo, seen)}
+		wait := time.Duration(0)
+		why.routes, wait = routeCause(echo, seen, now)
 		why.routed = why.routes == (cause{}) && objects.HasGateway(echo)
-		o = podsOutcome(pods, why)
+		o, next = podsOutcome(pods, why), Earliest(next, wait)
 	}
 	status := measure(echo, seen, failure)
 	record(status, o, echo.Generation, now)
-	report := Report{Status: *status, Transitions: transitions(&echo.Status, status, o, seen), Next: seen.CorrectedAfter}
-	if seen.Unwatched && (echo.Spec.Paused || failure != nil) { // otherwise, the reconcile has restored the label
-		report.Next = Earliest(report.Next, LookPeriod)
+	if seen.Unwatched {
+		next = Earliest(next, LookPeriod)
 	}
-	switch {
-	case failure.IsRefused():
-		report.Next = Earliest(report.Next, o.untilRetry(status, now))
-	case failure == nil: // during a failure, the progress deadline is ignored, because the status reports only the failure
-		report.Next = Earliest(report.Next, o.untilStalled(status, now))
-		report.Next = Earliest(report.Next, untilOverdue(status, seen.Deployment, now))
-		report.Next = Earliest(report.Next, untilRouteOverdue(echo, seen, now))
+	if failure.IsRefused() {
+		next = Earliest(next, o.untilRetry(status, now))
+	} else if failure == nil { // during a failure, the progress deadline is ignored, because the status reports only the failure
+		next = Earliest(next, Earliest(o.untilStalled(status, now), untilOverdue(status, seen.Deployment, now)))
 	}
-	return report
+	return Report{Status: *status, Transitions: transitions(&echo.Status, status, o, seen), Next: next}
 }
 
 // EvaluateDeletion returns the report on a reconcile of an Echo that is being deleted. If the reconcile succeeded, failure is nil. A silent

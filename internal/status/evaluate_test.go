@@ -234,7 +234,7 @@ func TestEvaluate_pollsUnwatchedObjects(t *testing.T) {
 		want              time.Duration
 	}{
 		{true, true, nil, []int32{2, 2, 2}, LookPeriod}, {true, true, nil, []int32{2, 2, 1}, LookPeriod}, {true, false, nil, []int32{2, 2, 2}, 0},
-		{false, true, nil, []int32{2, 2, 2}, 0}, {true, false, nil, []int32{2, 2, 1}, objects.ProgressDeadline},
+		{false, true, nil, []int32{2, 2, 2}, LookPeriod}, {true, false, nil, []int32{2, 2, 1}, objects.ProgressDeadline},
 		{false, true, overLimit, []int32{2, 2, 2}, LookPeriod}, {false, false, overLimit, []int32{2, 2, 2}, 0},
 	} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Paused = c.paused })

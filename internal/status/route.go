@@ -19,46 +19,55 @@ import (
 const routePatience = 30 * time.Second
 
 // routeCause returns why Gateways do not send requests to an Echo as its spec requires, or a zero cause if no problem is known. The Echo's
-// pods can still be ready.
-func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
-	if !objects.HasGateway(echo) || echo.Spec.Paused {
-		return cause{}
+// pods can still be ready. wait is the time until the next look at what no event reports, or zero if no look is necessary.
+func routeCause(echo *v1.Echo, seen Observation, now time.Time) (why cause, wait time.Duration) {
+	if !objects.HasGateway(echo) {
+		return cause{}, 0
 	}
 	if len(seen.Unserved) > 0 {
 		kind := seen.Unserved[0]
-		c := cause{reason: v1.ReasonGatewayAPIMissing, lasting: true, problem: message.Problem{
-			Text:   fmt.Sprintf("The cluster does not serve %s in %s", kind.Kind, objects.GatewayGroupVersion()),
-			Advice: "Install Gateway API. The operator detects it within minutes and restarts."}}
+		problem := message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", kind.Kind, objects.GatewayGroupVersion()),
+			Advice: "Install Gateway API. The operator detects it within minutes and restarts."}
 		if kind.Refused != "" {
-			c.problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", kind.Kind), Quote: kind.Refused,
+			problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", kind.Kind), Quote: kind.Refused,
 				Advice: "Ask an administrator to restore the roles of the operator."}
 		}
-		return c
+		// The cluster may serve a kind again before the operator restarts.
+		return cause{reason: v1.ReasonGatewayAPIMissing, lasting: true, problem: problem}, LookPeriod
 	}
 	for _, parent := range echo.Spec.Gateway.ParentRefs {
 		key := objects.GatewayKey(echo, parent)
 		if seen.Gateways != nil && seen.Gateways[key] == nil {
-			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
-				Text: fmt.Sprintf("Gateway %s does not exist", key), Advice: "Create it, or change spec.gateway.parentRefs."}}
+			return notAccepted(message.Problem{Text: fmt.Sprintf("Gateway %s does not exist", key),
+				Advice: "Create it, or change spec.gateway.parentRefs."}), wait
 		}
 		for _, route := range seen.routes() {
 			reported := conditionsOf(route, echo, parent)
-			if isSilent(route, reported) && now.Sub(objects.AppliedAt(route)) >= routePatience {
-				return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
-					Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", key, kindOf(route)),
-					Advice: "Check that the controller of its GatewayClass is running."}}
+			if isSilent(route, reported) {
+				left := routePatience - now.Sub(objects.AppliedAt(route))
+				if left <= 0 {
+					return notAccepted(message.Problem{
+						Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", key, kindOf(route)),
+						Advice: "Check that the controller of its GatewayClass is running."}), wait
+				}
+				wait = Earliest(wait, left)
 			}
 			if c := refusal(route, key, reported); c != (cause{}) {
-				return c
+				return c, wait
 			}
 		}
 		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers report that they use a policy
 			if c := refusal(policy, key, conditionsOf(policy, echo, parent)); c != (cause{}) {
-				return c
+				return c, wait
 			}
 		}
 	}
-	return cause{}
+	return cause{}, wait
+}
+
+// notAccepted returns the cause of a route that a Gateway does not use.
+func notAccepted(problem message.Problem) cause {
+	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: problem}
 }
 
 // refusal returns why a Gateway does not use a route or a policy, in the words of the Gateway's controllers. It returns a zero cause if
@@ -66,9 +75,9 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) cause {
 func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
 	for _, condition := range slices.Concat(reported...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
-			return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: message.Problem{
+			return notAccepted(message.Problem{
 				Text:  fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason),
-				Quote: condition.Message, Advice: routeRemedy(condition.Reason)}} // some controllers give only a reason
+				Quote: condition.Message, Advice: routeRemedy(condition.Reason)}) // some controllers give only a reason
 		}
 	}
 	return cause{}
@@ -103,26 +112,6 @@ func isSilent(route client.Object, reported [][]metav1.Condition) bool {
 // isRequired reports whether a condition of a route or a policy must be true.
 func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
-}
-
-// untilRouteOverdue returns the time until the next check of routes on which no controller has reported, or zero if no check is necessary.
-func untilRouteOverdue(echo *v1.Echo, seen Observation, now time.Time) time.Duration {
-	if !objects.HasGateway(echo) {
-		return 0
-	}
-	if len(seen.Unserved) > 0 { // the cluster may serve a kind again before the operator restarts
-		return LookPeriod
-	}
-	next := time.Duration(0)
-	for _, route := range seen.routes() {
-		silent := func(parent v1.EchoGatewayReference) bool {
-			return isSilent(route, conditionsOf(route, echo, parent))
-		}
-		if left := routePatience - now.Sub(objects.AppliedAt(route)); left > 0 && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs, silent) {
-			next = Earliest(next, left)
-		}
-	}
-	return next
 }
 
 // conditionsOf returns the conditions that controllers report, in a route or a policy, for one of the Echo's Gateways.

@@ -69,7 +69,7 @@ func TestRouteCause(t *testing.T) {
 		"something else is false": {seen: Observation{HTTPRoute: routeWith(now, accepted, metav1.Condition{Type: "PartiallyInvalid",
 			Status: metav1.ConditionFalse}), Gateways: there},
 			want: said{Degraded: "False AsExpected"}},
-		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: objects.Gateways{}}, next: routePatience - time.Second,
+		"no Gateway": {seen: Observation{HTTPRoute: young, Gateways: objects.Gateways{}},
 			want: said{Degraded: "True RouteNotAccepted",
 				Message: "Gateway ns/g does not exist. Create it, or change spec.gateway.parentRefs."}},
 		"no report yet": {seen: Observation{HTTPRoute: young, Gateways: there}, next: routePatience - time.Second,
