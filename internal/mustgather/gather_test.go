@@ -2,6 +2,7 @@ package mustgather
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 // gathered runs the program with a kubeconfig for a server, and returns the output and the directory with the files.
@@ -174,12 +177,12 @@ func TestRun_writesDocumentedFiles(t *testing.T) {
 		t.Fatal(err, output)
 	}
 	written := append(filesIn(t, folder), "namespaces/home/pods/manager/metrics.txt") // the latter requires a port-forward
-	var files, kinds []string
+	var files, resources []string
 	objects := regexp.MustCompile(`^(namespaces/\w+|cluster-scoped-resources)/([a-z0-9.]+)/(\w+)\.yaml$`)
 	names := regexp.MustCompile(`^namespaces/\w+(/pods/\w+)?(/echo/echo)?`)
 	for _, file := range written {
 		if found := objects.FindStringSubmatch(file); found != nil {
-			kinds = append(kinds, found[2]+" "+found[3])
+			resources = append(resources, found[2]+" "+found[3])
 			file = found[1] + "/GROUP/RESOURCE.yaml"
 		}
 		files = append(files, names.ReplaceAllStringFunc(file, func(found string) string {
@@ -187,13 +190,16 @@ func TestRun_writesDocumentedFiles(t *testing.T) {
 		}))
 	}
 	expectSame(t, "files", firstCells(string(page), "| file | content |"), files)
-	var documented []string
-	for group, resources := range rowsOf(string(page), "| GROUP | RESOURCE |") {
-		for _, resource := range resources {
+	var documented []string // the page refers to another page for the kinds that the operator creates
+	for _, kind := range kinds.Table() {
+		documented = append(documented, cmp.Or(kind.Group, "core")+" "+kind.Resource)
+	}
+	for group, row := range rowsOf(string(page), "| GROUP | RESOURCE |") {
+		for _, resource := range row {
 			documented = append(documented, group+" "+resource)
 		}
 	}
-	expectSame(t, "kinds of objects", documented, kinds)
+	expectSame(t, "kinds of objects", documented, resources)
 }
 
 // everyKind returns an API server that has an object of each kind that must-gather may write.
