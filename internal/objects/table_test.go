@@ -128,8 +128,6 @@ func TestTable_rows(t *testing.T) {
 	}
 }
 
-// TestTable_everyField checks that an Echo with support.EveryField has a child of each kind. Most tests rely on this Echo to cover all
-// kinds.
 func TestFieldOf(t *testing.T) {
 	for _, k := range Table() {
 		if FieldOf(k.Kind) != k.Field || k.Field == "" {
@@ -138,6 +136,8 @@ func TestFieldOf(t *testing.T) {
 	}
 }
 
+// TestTable_everyField checks that an Echo with support.EveryField has a child of each kind. Most tests rely on this Echo to cover all
+// kinds.
 func TestTable_everyField(t *testing.T) {
 	all, err := Desired(support.Echo("ns", "x", support.EveryField), Config{Images: Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
