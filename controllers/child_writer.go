@@ -29,7 +29,7 @@ type childWriter struct {
 	// allows, if set, reports whether a child may be changed now. field is the first field that differs.
 	allows func(field string) bool
 	// wrote, if set, is called after each successful apply or patch. after is the object that the API server returned.
-	wrote func(child client.ObjectKey, before, after client.Object)
+	wrote func(before, after client.Object)
 }
 
 // ensure applies a child that differs from its desired state, and deletes a child that is not desired. live is nil if the child does not
@@ -58,7 +58,7 @@ func (w *childWriter) ensure(ctx context.Context, c objects.Child, live client.O
 		return nil, err
 	}
 	if w.wrote != nil {
-		w.wrote(c.Key, live, after)
+		w.wrote(live, after)
 	}
 	return after, nil
 }
@@ -82,7 +82,7 @@ func (w *childWriter) reclaim(ctx context.Context, c objects.Child, renamed *fie
 		return &objects.RequestError{Action: objects.TakingOver, Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	if w.wrote != nil {
-		w.wrote(c.Key, before, current)
+		w.wrote(before, current)
 	}
 	return nil
 }

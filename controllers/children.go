@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -45,11 +46,11 @@ func (r *EchoReconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]e
 		return nil, err
 	}
 	refused := r.Policy.Check(echo, desired...)
-	read := r.readCached // the writes reveal the children that the cache does not hold
+	read := readControlled // the writes reveal the children that the cache does not hold
 	if refused != nil || echo.Spec.Paused || status.NameWasTaken(echo) {
-		read = r.read // nothing will be written that would reveal them
+		read = r.readOwned // nothing will be written that would reveal them
 	}
-	found, err := readAll(ctx, echo, desired, read)
+	found, err := readAll(ctx, r.Client, echo, desired, read)
 	err = cmp.Or(err, refused)
 	if err != nil && !echo.Spec.Paused && (status.NameWasTaken(echo) || slices.ContainsFunc(found, ensuredChild.existed)) {
 		err = cmp.Or(r.addFinalizer(ctx, echo), err) // another client may have removed the finalizer
@@ -63,15 +64,12 @@ func (r *EchoReconciler) ensureChildren(ctx context.Context, echo *v1.Echo) ([]e
 	return found, nil
 }
 
-// childReader reads a child of an Echo.
-type childReader func(context.Context, *v1.Echo, objects.Child) (client.Object, error)
-
 // readAll returns the current state of the children. It reads all children before it reports that a name is taken.
-func readAll(ctx context.Context, echo *v1.Echo, desired []objects.Child, read childReader) ([]ensuredChild, error) {
+func readAll(ctx context.Context, cached client.Reader, echo *v1.Echo, desired []objects.Child, read childReader) ([]ensuredChild, error) {
 	var found []ensuredChild
 	var taken error
 	for _, c := range desired {
-		live, err := read(ctx, echo, c)
+		live, err := read(ctx, cached, echo, c)
 		switch {
 		case errors.As(err, new(*objects.NameConflictError)):
 			taken = cmp.Or(taken, err)
@@ -81,16 +79,6 @@ func readAll(ctx context.Context, echo *v1.Echo, desired []objects.Child, read c
 		found = append(found, ensuredChild{child: c, before: live, absent: live == nil})
 	}
 	return found, taken
-}
-
-// read returns a child. It returns nil if the child does not exist, and a NameConflictError if another object has its name.
-func (r *EchoReconciler) read(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	return r.readOwned(ctx, r.Client, echo, c)
-}
-
-// readCached returns a child from the cache, or nil if the cache holds no child that the Echo controls.
-func (r *EchoReconciler) readCached(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	return readControlled(ctx, r.Client, echo, c)
 }
 
 // ensureAll adds the finalizer and brings the children to their desired state.
@@ -113,7 +101,7 @@ func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []e
 // ensureChild brings a child to its desired state. It creates a child that the cache does not hold. If the API server responds with a
 // conflict, ensureChild reads the existing object.
 func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensuredChild) error {
-	writer, corrected := childWriter{client: r.Client, live: r.Live, compare: apply.Compare, wrote: r.wrote}, ""
+	writer, corrected := childWriter{client: r.Client, live: r.Live, compare: apply.Compare, wrote: r.wrote(echo)}, ""
 	writer.allows = func(field string) bool {
 		corrected = field + " of the " + c.child.Kind
 		fields, _ := r.corrections.get(client.ObjectKeyFromObject(echo))
@@ -127,7 +115,7 @@ func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensu
 	if c.existed() || !apierrors.IsConflict(err) {
 		return err
 	}
-	live, taken := r.readLive(ctx, echo, c.child)
+	live, taken := readLive(ctx, r.Live, echo, c.child)
 	if taken != nil || live == nil {
 		return cmp.Or(taken, err)
 	}
@@ -143,7 +131,7 @@ func (r *EchoReconciler) findDeployment(ctx context.Context, echo *v1.Echo, foun
 	if i < 0 || found[i].object() != nil {
 		return nil
 	}
-	live, err := r.readLive(ctx, echo, found[i].child)
+	live, err := readLive(ctx, r.Live, echo, found[i].child)
 	taken := errors.As(err, new(*objects.NameConflictError))
 	found[i].before, found[i].absent = live, live == nil && (err == nil || taken)
 	if taken {
@@ -158,7 +146,7 @@ func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error 
 	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil
 	}
-	return r.echoWriter().setFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
+	return r.echoWriter(echo).setFinalizers(ctx, echo, append(slices.Clone(echo.Finalizers), v1.Finalizer))
 }
 
 // withChildren adds the outcome for each child to an observation, and returns the result.
@@ -192,15 +180,21 @@ type corrections struct {
 }
 
 type correction struct {
+	echo       types.UID
 	generation int64 // of the Echo
 	count      int
 	last       time.Time
 }
 
+// isOf reports whether a correction follows from an Echo's current spec.
+func (c correction) isOf(echo *v1.Echo) bool {
+	return c.echo == echo.UID && c.generation == echo.Generation
+}
+
 // wait returns the time until the operator corrects a field again. The first two corrections are immediate, and each wait is four times the
 // wait before.
 func (c correction) wait(echo *v1.Echo, now time.Time) time.Duration {
-	if c.generation != echo.Generation || c.count < 2 {
+	if !c.isOf(echo) || c.count < 2 {
 		return 0
 	}
 	return max(0, min(time.Second<<(2*min(c.count-2, 4)), longestCorrectionWait)-now.Sub(c.last))
@@ -224,11 +218,11 @@ func (c *corrections) corrected(echo *v1.Echo, field string, now time.Time) {
 	fields, _ := c.get(client.ObjectKeyFromObject(echo))
 	fields = maps.Clone(fields)
 	maps.DeleteFunc(fields, func(_ string, each correction) bool {
-		return each.generation != echo.Generation || now.Sub(each.last) > forgottenAfter
+		return !each.isOf(echo) || now.Sub(each.last) > forgottenAfter
 	})
 	if fields == nil {
 		fields = map[string]correction{}
 	}
-	fields[field] = correction{echo.Generation, fields[field].count + 1, now}
+	fields[field] = correction{echo.UID, echo.Generation, fields[field].count + 1, now}
 	c.set(client.ObjectKeyFromObject(echo), fields)
 }

@@ -74,7 +74,7 @@ func nextDeletionCheck(elapsed time.Duration) time.Duration {
 // release removes only the operator's finalizer from an Echo. keptPods is true if the Echo's pods may still be running.
 func (r *EchoReconciler) release(ctx context.Context, echo *v1.Echo, keptPods bool) error {
 	others := slices.DeleteFunc(slices.Clone(echo.Finalizers), func(finalizer string) bool { return finalizer == v1.Finalizer })
-	if err := r.echoWriter().setFinalizers(ctx, echo, others); err != nil {
+	if err := r.echoWriter(echo).setFinalizers(ctx, echo, others); err != nil {
 		return err
 	}
 	r.expectations.forget(client.ObjectKeyFromObject(echo))
@@ -118,12 +118,12 @@ func (r *EchoReconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftov
 	if err != nil {
 		return leftovers{}, err
 	}
-	left, err := r.leftoversIn(ctx, echo, desired, r.readCached, r.Client, cachedPodsOf(echo))
+	left, err := leftoversIn(ctx, r.Client, echo, desired, readControlled, cachedPodsOf(echo))
 	if err == nil && len(left.objects) == 0 && len(left.pods) > 0 { // the pods may belong to an orphaned Deployment
-		left, err = r.leftoversIn(ctx, echo, desired, r.read, r.Client, cachedPodsOf(echo))
+		left, err = leftoversIn(ctx, r.Client, echo, desired, r.readOwned, cachedPodsOf(echo))
 	}
 	if err == nil && !left.any() {
-		left, err = r.leftoversIn(ctx, echo, desired, r.readLive, r.Live, livePodsOf(echo))
+		left, err = leftoversIn(ctx, r.Live, echo, desired, readLive, livePodsOf(echo))
 	}
 	isDeleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
 	onlyKeptPods := len(left.objects)+len(left.companions) == 0 && len(left.pods) > 0 && !slices.ContainsFunc(left.pods, isDeleted)
@@ -138,14 +138,14 @@ func livePodsOf(echo *v1.Echo) client.ListOption {
 	return client.MatchingLabels(objects.InstanceLabels(echo))
 }
 
-// leftoversIn reads an Echo's remaining objects from the cache or from the API server. If an object with a child's name does not belong to
+// leftoversIn reads an Echo's remaining objects from reader, the cache or the API server. If an object with a child's name does not belong to
 // the Echo, the child was orphaned or never existed. Only the API server knows whether the Deployment was orphaned. Pods may outlast the
 // Deployment if another client deleted the Deployment with background propagation.
-func (r *EchoReconciler) leftoversIn(ctx context.Context, echo *v1.Echo, desired []objects.Child, read childReader,
-	pods client.Reader, which client.ListOption) (leftovers, error) {
+func leftoversIn(ctx context.Context, reader client.Reader, echo *v1.Echo, desired []objects.Child, read childReader,
+	which client.ListOption) (leftovers, error) {
 	left := leftovers{}
 	for _, c := range desired {
-		object, err := read(ctx, echo, c)
+		object, err := read(ctx, reader, echo, c)
 		switch {
 		case errors.As(err, new(*objects.NameConflictError)):
 			left.orphaned = left.orphaned || c.RunsPods
@@ -159,7 +159,7 @@ func (r *EchoReconciler) leftoversIn(ctx context.Context, echo *v1.Echo, desired
 		}
 	}
 	var err error
-	if left.pods, left.companions, err = listPods(ctx, pods, echo, which); left.orphaned {
+	if left.pods, left.companions, err = listPods(ctx, reader, echo, which); left.orphaned {
 		left.pods = nil
 	}
 	return left, err

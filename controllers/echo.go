@@ -2,7 +2,8 @@
 // result.
 //
 // A reconcile can be interrupted at any point and repeated. Its outcome depends only on the objects that exist and, for deadlines and
-// transitions, on the previous status. A reconciler remembers state only to avoid unnecessary requests. No decision depends on this memory.
+// transitions, on the previous status. A reconciler remembers state only to avoid or delay requests. If it loses this memory, at any time,
+// the outcome is the same.
 // An error is classified once, and a transient error appears in the status only after two seconds.
 package controllers
 
@@ -18,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
@@ -56,6 +58,7 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, request ctrl.Request) (c
 		return ctrl.Result{}, nil
 	}
 	if wait, err := r.expectations.wait(ctx, r.Client, echo, r.Now()); wait > 0 || err != nil {
+		log.FromContext(ctx).V(1).Info("Waiting until the cache holds the last writes", "atMost", wait)
 		return ctrl.Result{RequeueAfter: wait}, err
 	}
 	return r.reconcile(ctx, echo)
@@ -83,10 +86,7 @@ func (r *EchoReconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
 	}
-	if failure != nil && failure.NoRetry || failure.IsRefused() {
-		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next) // the failure may end without a change to the Echo
-	}
-	return report.Next, failure
+	return report.Next, lookAgain(failure, report.Next)
 }
 
 // converge brings an Echo's children to their desired state, and returns the observed state and the changes.
@@ -168,7 +168,7 @@ func (r *EchoReconciler) missingCompanions(ctx context.Context, echo *v1.Echo, c
 // publish writes a report's status if the status has changed, and then reports the transitions. The API server rejects a status that was
 // computed from an old version of the Echo, so no transition is reported twice.
 func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report status.Report) error {
-	if err := r.echoWriter().setStatus(ctx, echo, &report.Status); err != nil {
+	if err := r.echoWriter(echo).setStatus(ctx, echo, &report.Status); err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	r.SendEvents(ctx, echo, report.Transitions...)
@@ -181,13 +181,13 @@ func (r *EchoReconciler) classify(echo *v1.Echo, err error) *status.Failure {
 	return r.failures.tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }
 
-func (r *EchoReconciler) echoWriter() *echoWriter {
-	return &echoWriter{client: r.Client, wrote: r.wrote}
+func (r *EchoReconciler) echoWriter(echo *v1.Echo) *echoWriter {
+	return &echoWriter{client: r.Client, wrote: r.wrote(echo)}
 }
 
-// wrote records that an Echo's reconcile wrote an object.
-func (r *EchoReconciler) wrote(echo client.ObjectKey, before, after client.Object) {
-	r.expectations.wrote(echo, before, after, r.Now())
+// wrote returns a function that records that an Echo's reconcile wrote an object.
+func (r *EchoReconciler) wrote(echo *v1.Echo) func(before, after client.Object) {
+	return func(before, after client.Object) { r.expectations.wrote(echo, before, after, r.Now()) }
 }
 
 // childConfig returns the configuration that the children of Echoes depend on.

@@ -188,7 +188,7 @@ func TestWithChildren_reportsUnwatchedChild(t *testing.T) {
 		w := New(t, StoredEcho(), service)
 		desired, err := objects.Desired(StoredEcho(), objects.Config{Images: w.Dependencies.Images})
 		g.Expect(err).NotTo(HaveOccurred())
-		found, err := readAll(t.Context(), StoredEcho(), desired, echoReconciler(w).read)
+		found, err := readAll(t.Context(), w.Cache, StoredEcho(), desired, echoReconciler(w).readOwned)
 		g.Expect(err).NotTo(HaveOccurred(), "with the label %s", label)
 		g.Expect(withChildren(status.Observation{}, found).Unwatched).To(Equal(want), "with the label %s", label)
 		for i := range found {

@@ -19,7 +19,7 @@ import (
 type echoWriter struct {
 	client client.Client
 	// wrote, if set, is called after each write. after is the object that the API server returned.
-	wrote func(echo client.ObjectKey, before, after client.Object)
+	wrote func(before, after client.Object)
 }
 
 // echoPatch is a merge patch for an Echo. The API server rejects the patch if the Echo has a different resource version.
@@ -95,7 +95,7 @@ func (w *echoWriter) patch(echo *v1.Echo, patch echoPatch, write func(client.Obj
 		return err
 	}
 	if w.wrote != nil {
-		w.wrote(client.ObjectKeyFromObject(echo), echo, response)
+		w.wrote(echo, response)
 	}
 	echo.ResourceVersion = response.ResourceVersion
 	return nil

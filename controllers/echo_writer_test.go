@@ -61,7 +61,7 @@ func TestEchoWriter_writesAMapOfPods(t *testing.T) {
 func TestEchoWriter_removesClearedStatusFields(t *testing.T) {
 	w := New(t, StoredEcho(func(e *v1.Echo) { e.Status.Message, e.Status.Image = "Old.", "old" }))
 	echo := w.Current(t)
-	NewWithT(t).Expect(echoReconciler(w).echoWriter().setStatus(t.Context(), echo, &v1.EchoStatus{Image: "new"})).To(Succeed())
+	NewWithT(t).Expect(echoReconciler(w).echoWriter(echo).setStatus(t.Context(), echo, &v1.EchoStatus{Image: "new"})).To(Succeed())
 	stored := w.Current(t)
 	if stored.Status.Message != "" || stored.Status.Image != "new" || echo.ResourceVersion != stored.ResourceVersion {
 		t.Errorf("the status is %+v, the versions are %s and %s", stored.Status, echo.ResourceVersion, stored.ResourceVersion)

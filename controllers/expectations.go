@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,13 +17,14 @@ import (
 const cacheLag = 10 * time.Second
 
 // expectations holds, for each Echo, the writes of its last reconcile. The next reconcile waits until the cache holds them, because it
-// would otherwise repeat them, and cause conflicts.
+// would otherwise repeat them, and cause conflicts. If a new object is deleted before the cache holds it, the wait ends after cacheLag.
 type expectations struct {
 	memory[[]expectation]
 }
 
 // expectation is the version of an object that a reconcile wrote.
 type expectation struct {
+	echo    types.UID // not of another Echo that had the same name
 	kind    reflect.Type
 	key     client.ObjectKey
 	version string
@@ -31,10 +33,10 @@ type expectation struct {
 }
 
 // wrote records that an Echo's reconcile wrote an object. before is nil if the object was created.
-func (e *expectations) wrote(echo client.ObjectKey, before, after client.Object, now time.Time) {
-	awaited, _ := e.get(echo)
-	e.set(echo, append(awaited, expectation{reflect.TypeOf(after).Elem(), client.ObjectKeyFromObject(after), after.GetResourceVersion(),
-		before == nil, now}))
+func (e *expectations) wrote(echo *v1.Echo, before, after client.Object, now time.Time) {
+	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
+	e.set(client.ObjectKeyFromObject(echo), append(awaited, expectation{echo.UID, reflect.TypeOf(after).Elem(),
+		client.ObjectKeyFromObject(after), after.GetResourceVersion(), before == nil, now}))
 }
 
 // wait returns how long an Echo's reconcile must wait if no event arrives, or zero if the cache holds all writes. The events of the writes
@@ -43,7 +45,7 @@ func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.
 	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
 	for _, write := range awaited {
 		left := write.at.Add(cacheLag).Sub(now)
-		if left <= 0 {
+		if left <= 0 || write.echo != echo.UID {
 			continue
 		}
 		held := client.Object(echo)

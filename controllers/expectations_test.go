@@ -41,13 +41,20 @@ func TestExpectations_waitUntilCacheHoldsWrite(t *testing.T) {
 	} {
 		g, start := NewWithT(t), time.Unix(1000, 0)
 		e := &expectations{}
-		e.wrote(client.ObjectKeyFromObject(one), c.before, c.after, start)
+		e.wrote(one, c.before, c.after, start)
 		got, err := e.wait(t.Context(), New(t, c.cached...).Cache, one, start.Add(c.elapsed))
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(got).To(Equal(c.want), name)
 		_, kept := e.get(client.ObjectKeyFromObject(one))
 		g.Expect(kept).To(Equal(c.want > 0), name)
 	}
+}
+
+// TestExpectations_ofAnotherEcho checks that a new Echo does not wait for the writes of a deleted Echo with the same name.
+func TestExpectations_ofAnotherEcho(t *testing.T) {
+	e, now := &expectations{}, time.Unix(1000, 0)
+	e.wrote(StoredEcho(func(e *v1.Echo) { e.UID = "former" }), nil, versioned("9"), now)
+	NewWithT(t).Expect(e.wait(t.Context(), New(t).Cache, StoredEcho(), now)).To(BeZero())
 }
 
 func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
@@ -69,7 +76,7 @@ func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := New(t)
 	r := echoReconciler(w)
-	r.expectations.wrote(requestForEcho().NamespacedName, nil, versioned("9"), r.Now())
+	r.expectations.wrote(StoredEcho(), nil, versioned("9"), r.Now())
 	r.Client = (&Fallible{Fails: 1}).Over(w.Server, "cache")
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().To(MatchError(ErrRefused))
 	_, kept := r.expectations.get(requestForEcho().NamespacedName)

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memory holds values for objects, to avoid unnecessary requests, reconciles, or events. It may be lost at any time, for example when the
-// operator restarts. No decision depends on a memory, as the tests in tests/reliability show. Its methods may be called concurrently.
+// memory holds values for objects, to avoid or delay requests, reconciles, or events. It may be lost at any time, for example when the
+// operator restarts: the outcome is the same, as the tests in tests/reliability show. Its methods may be called concurrently.
 type memory[T any] struct {
 	lock sync.Mutex
 	of   map[types.NamespacedName]T

@@ -31,6 +31,9 @@ func readChild(ctx context.Context, reader client.Reader, c objects.Child) (clie
 	return live, nil
 }
 
+// childReader reads a child of an Echo: readControlled, readOwned, or readLive.
+type childReader func(context.Context, client.Reader, *v1.Echo, objects.Child) (client.Object, error)
+
 // readControlled reads a child. It returns nil if the child does not exist, or if the Echo does not control it.
 func readControlled(ctx context.Context, reader client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
 	live, err := readChild(ctx, reader, c)
@@ -48,19 +51,19 @@ func (d *Dependencies) readOwned(ctx context.Context, cached client.Reader, echo
 	if err != nil || live != nil || c.Desired == nil { // if nothing is created, nothing can be taken over
 		return live, err
 	}
-	return d.readLive(ctx, echo, c)
+	return readLive(ctx, d.Live, echo, c)
 }
 
 // readLive returns a child from the API server, which also holds a child whose labels another client removed. It returns nil if the child
 // does not exist, and a NameConflictError if another object has the name of a desired child.
-func (d *Dependencies) readLive(ctx context.Context, echo *v1.Echo, c objects.Child) (client.Object, error) {
-	live, err := readChild(ctx, d.Live, c)
-	if err != nil || live == nil || metav1.IsControlledBy(live, echo) {
-		return live, err
+func readLive(ctx context.Context, live client.Reader, echo *v1.Echo, c objects.Child) (client.Object, error) {
+	object, err := readChild(ctx, live, c)
+	if err != nil || object == nil || metav1.IsControlledBy(object, echo) {
+		return object, err
 	}
 	if c.Desired != nil {
 		const advice = "Delete it, or give the Echo another name."
-		err = &objects.NameConflictError{Kind: c.Kind, Name: live.GetName(), For: "Echo", Advice: advice}
+		err = &objects.NameConflictError{Kind: c.Kind, Name: object.GetName(), For: "Echo", Advice: advice}
 	}
 	return nil, err
 }

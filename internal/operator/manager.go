@@ -61,7 +61,7 @@ type Operator struct {
 	manager.Manager
 	Echoes     *controllers.EchoReconciler
 	Companions *controllers.CompanionReconciler
-	// Memories holds functions that each clear one memory of a reconciler. No decision depends on a memory, as the tests in
+	// Memories holds functions that each clear one memory of a reconciler. Without it, the outcome is the same, as the tests in
 	// tests/reliability show.
 	Memories []func()
 
