@@ -84,15 +84,15 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 	if !status.AllChecksNamed(echo) {
 		return seen, nil
 	}
-	list := &corev1.PodList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(echo.Namespace), cachedPodsOf(echo)); err != nil {
+	all, err := podsIn(ctx, r.Client, objects.PodOf, client.InNamespace(echo.Namespace), cachedPodsOf(echo))
+	if err != nil {
 		return seen, fmt.Errorf("listing the pods: %w", err)
 	}
-	pods := map[string][]corev1.Pod{}
-	for _, pod := range list.Items {
+	pods := map[string][]*objects.Pod{}
+	for _, pod := range all {
 		ofFormer := pod.CreationTimestamp.Before(&echo.CreationTimestamp) // from a deleted Echo of the same name
-		if check := objects.CheckOf(&pod); check != "" && !ofFormer {
-			pods[check] = append(pods[check], pod)
+		if pod.Check != "" && !ofFormer {
+			pods[pod.Check] = append(pods[pod.Check], pod)
 		}
 	}
 	var failed []error
@@ -112,7 +112,7 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 
 // ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and its pods. A check that is not
 // allowed has no CronJob.
-func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []corev1.Pod) (status.CheckRuns, error) {
+func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []*objects.Pod) (status.CheckRuns, error) {
 	seen := status.CheckRuns{Pods: pods}
 	child, err := objects.Check(echo, check, r.Images)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -161,11 +160,11 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 
 // deleteCompanion deletes a companion, but does not delete a different pod with the same name. It does nothing if the companion is already
 // being deleted.
-func deleteCompanion(ctx context.Context, writer client.Writer, pod *corev1.Pod) error {
-	if !pod.DeletionTimestamp.IsZero() {
+func deleteCompanion(ctx context.Context, writer client.Writer, pod *objects.Pod) error {
+	if pod.Deleted {
 		return nil
 	}
-	err := writer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
+	err := writer.Delete(ctx, pod.Object(), client.Preconditions{UID: &pod.UID})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting the companion %s: %w", pod.Name, err)
 	}

@@ -176,9 +176,9 @@ func TestDeleteChild(t *testing.T) {
 
 func TestDeleteCompanion_ignoresTerminatingOrMissing(t *testing.T) {
 	g := NewWithT(t)
-	w, companion := New(t), CompanionPod(t)
+	w, companion := New(t), objects.PodOf(CompanionPod(t))
 	g.Expect(deleteCompanion(t.Context(), w.Server, companion)).To(Succeed(), "gone")
-	w.Writes, companion.DeletionTimestamp = nil, &metav1.Time{Time: w.Dependencies.Now()}
+	w.Writes, companion.Deleted = nil, true
 	g.Expect(deleteCompanion(t.Context(), w.Server, companion)).To(Succeed())
 	g.Expect(w.Writes).To(BeNil())
 }

@@ -45,7 +45,7 @@ func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	r.countFailure(ctx, "companion", failure)
 	switch {
 	case failure == nil && plan.EchoMissing:
-		r.report(request, view, new(status.EchoNotFound(view.Owner.Labels[v1.CompanionLabel])))
+		r.report(request, view, new(status.EchoNotFound(view.Owner.Echo)))
 	case failure == nil:
 		r.report(request, view, nil)
 	case view.Owner != nil && !failure.Silent():
@@ -74,20 +74,21 @@ func (r *CompanionReconciler) reconcilePod(ctx context.Context, pod client.Objec
 
 // observe returns the cached objects that determine the state of a pod's companion.
 func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey) (*objects.CompanionState, error) {
-	view, companions := &objects.CompanionState{}, &corev1.PodList{}
-	err := r.Client.List(ctx, companions, client.InNamespace(key.Namespace), client.MatchingFields{byOwner: key.Name})
+	companions, err := podsIn(ctx, r.Client, objects.PodOf, client.InNamespace(key.Namespace), client.MatchingFields{byOwner: key.Name})
+	view := &objects.CompanionState{Companions: companions}
 	if err != nil {
 		return view, fmt.Errorf("listing the companions: %w", err)
 	}
-	view.Companions = companions.Items
-	if view.Owner, err = find(ctx, r.Labeled, key, &corev1.Pod{}); err != nil || view.Owner == nil {
+	owner, err := find(ctx, r.Labeled, key, &corev1.Pod{})
+	if err != nil || owner == nil {
 		return view, err
 	}
-	named := client.ObjectKey{Namespace: key.Namespace, Name: view.Owner.Labels[v1.CompanionLabel]}
+	view.Owner = objects.LabeledPodOf(owner)
+	named := client.ObjectKey{Namespace: key.Namespace, Name: view.Owner.Echo}
 	if view.Echo, err = find(ctx, r.Client, named, &v1.Echo{}); err != nil {
 		return view, err
 	}
-	view.Node, err = find(ctx, r.Client, client.ObjectKey{Name: view.Owner.Spec.NodeName}, &corev1.Node{})
+	view.Node, err = find(ctx, r.Client, client.ObjectKey{Name: view.Owner.NodeName}, &corev1.Node{})
 	return view, err
 }
 
@@ -104,7 +105,7 @@ func (r *CompanionReconciler) carryOut(ctx context.Context, plan objects.Compani
 	}
 	var existing client.Object
 	if plan.Existing != nil {
-		existing = plan.Existing
+		existing = plan.Existing.Object()
 	}
 	if _, err := applyChild(ctx, r.Client, *plan.Apply, existing); err != nil {
 		return err
@@ -123,10 +124,10 @@ func (r *CompanionReconciler) correctUncached(ctx context.Context, view *objects
 		return plan, fmt.Errorf("reading Pod %s: %w", desired.Key, err)
 	case live == nil:
 		return plan, conflict
-	case !metav1.IsControlledBy(live, view.Owner):
+	case !metav1.IsControlledBy(live, view.Owner.Object()):
 		return plan, &objects.NameConflictError{Kind: "Pod", Name: live.Name, For: "pod", Advice: "Delete it."}
 	}
-	view.Companions = append(view.Companions, *live)
+	view.Companions = append(view.Companions, objects.PodOf(live))
 	if plan, err = view.Plan(r.config(), r.Policy, r.Now()); err != nil {
 		return plan, err
 	}
@@ -142,15 +143,15 @@ func (r *CompanionReconciler) report(request ctrl.Request, view *objects.Compani
 	said, reason := "", ""
 	if news != nil {
 		reason = news.Reason.String()
-		said = string(view.Owner.UID) + "/" + view.Owner.Labels[v1.CompanionLabel] + "/" + reason
+		said = string(view.Owner.UID) + "/" + view.Owner.Echo + "/" + reason
 	}
 	r.Metrics.Companions.Reported(request.NamespacedName, reason)
 	if !r.reported.replace(request.NamespacedName, said) || said == "" {
 		return
 	}
-	r.sendEvent(view.Owner, *news)
+	r.sendEvent(view.Owner.Object(), *news)
 	if view.Echo != nil {
-		news.Related = view.Owner
+		news.Related = view.Owner.Object()
 		r.sendEvent(view.Echo, *news)
 	}
 }
@@ -191,13 +192,13 @@ func podOfCompanion(_ context.Context, pod client.Object) []reconcile.Request {
 
 // labeledPods returns the pods that request a companion and match the options.
 func (r *CompanionReconciler) labeledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
-	list := &corev1.PodList{}
-	if err := r.Labeled.List(ctx, list, which...); err != nil { // the process is stopping
+	pods, err := podsIn(ctx, r.Labeled, objects.LabeledPodOf, which...)
+	if err != nil { // the process is stopping
 		return nil
 	}
 	var requests []reconcile.Request
-	for i := range list.Items {
-		requests = append(requests, requestsFor(list.Items[i].Namespace, list.Items[i].Name)...)
+	for _, pod := range pods {
+		requests = append(requests, requestsFor(pod.Namespace, pod.Name)...)
 	}
 	return requests
 }
@@ -211,11 +212,11 @@ func cachedFieldChanged() predicate.TypedPredicate[*corev1.Pod] {
 	}}
 }
 
-// companionChanged selects the updates that change a companion's state, owner, labels, or annotations.
+// companionChanged selects the updates that change a companion's state, owner, labels, or digest.
 func companionChanged() predicate.Predicate {
-	return updated(func(before, after *corev1.Pod) bool {
-		return status.PodState(before) != status.PodState(after) || objects.CompanionOwner(before) != objects.CompanionOwner(after) ||
-			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
+	return podUpdated(func(before, after *objects.Pod) bool {
+		return status.PodState(before) != status.PodState(after) || before.CompanionOf != after.CompanionOf ||
+			!maps.Equal(before.Labels, after.Labels) || before.AppliedHash != after.AppliedHash
 	})
 }
 

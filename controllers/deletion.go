@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -90,8 +89,8 @@ func (r *EchoReconciler) deleteRemaining(ctx context.Context, left leftovers) er
 			return err
 		}
 	}
-	for i := range left.companions {
-		if err := deleteCompanion(ctx, r.Client, &left.companions[i]); err != nil {
+	for _, companion := range left.companions {
+		if err := deleteCompanion(ctx, r.Client, companion); err != nil {
 			return err
 		}
 	}
@@ -101,7 +100,7 @@ func (r *EchoReconciler) deleteRemaining(ctx context.Context, left leftovers) er
 // leftovers holds the remaining objects of an Echo that is being deleted.
 type leftovers struct {
 	objects          []client.Object
-	pods, companions []corev1.Pod
+	pods, companions []*objects.Pod
 	// orphaned is true if the Deployment was orphaned. The Deployment's pods are then kept, and the pods field omits them.
 	orphaned bool
 	// held is the first object that another controller's finalizer keeps.
@@ -125,7 +124,7 @@ func (r *EchoReconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftov
 	if err == nil && !left.any() {
 		left, err = leftoversIn(ctx, r.Live, echo, desired, readLive, livePodsOf(echo))
 	}
-	isDeleted := func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() }
+	isDeleted := func(pod *objects.Pod) bool { return pod.Deleted }
 	onlyKeptPods := len(left.objects)+len(left.companions) == 0 && len(left.pods) > 0 && !slices.ContainsFunc(left.pods, isDeleted)
 	if onlyKeptPods && r.Now().Sub(echo.DeletionTimestamp.Time) > orphanedAfter {
 		left.pods, left.orphaned = nil, true

@@ -118,18 +118,18 @@ func (r *EchoReconciler) observe(ctx context.Context, echo *v1.Echo) (status.Obs
 
 // listPods returns the pods of an Echo's Deployment, newest first, and its companions. A list without pods is empty, not nil.
 func listPods(ctx context.Context, reader client.Reader, echo *v1.Echo,
-	which client.ListOption) (pods, companions []corev1.Pod, err error) {
-	list := &corev1.PodList{}
-	if err := reader.List(ctx, list, client.InNamespace(echo.Namespace), which); err != nil {
+	which client.ListOption) (pods, companions []*objects.Pod, err error) {
+	all, err := podsIn(ctx, reader, objects.PodOf, client.InNamespace(echo.Namespace), which)
+	if err != nil {
 		return nil, nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	pods, companions = objects.SplitPods(list.Items)
+	pods, companions = objects.SplitPods(all)
 	status.SortPods(pods)
 	return pods, companions, nil
 }
 
 // nodesOf returns the nodes that run an Echo's pods, and the problems of these nodes.
-func (r *EchoReconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []corev1.Pod) (map[string]status.Node, error) {
+func (r *EchoReconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []*objects.Pod) (map[string]status.Node, error) {
 	nodes := map[string]status.Node{}
 	for name, count := range status.PodsByNode(pods) {
 		node, err := find(ctx, r.Client, client.ObjectKey{Name: name}, &corev1.Node{})
@@ -150,15 +150,15 @@ func (r *EchoReconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []core
 }
 
 // missingCompanions returns how many pods request a companion that does not exist.
-func (r *EchoReconciler) missingCompanions(ctx context.Context, echo *v1.Echo, companions []corev1.Pod) (int, error) {
-	owners := &corev1.PodList{}
-	err := r.Labeled.List(ctx, owners, client.InNamespace(echo.Namespace), client.MatchingLabels{v1.CompanionLabel: echo.Name})
+func (r *EchoReconciler) missingCompanions(ctx context.Context, echo *v1.Echo, companions []*objects.Pod) (int, error) {
+	owners, err := podsIn(ctx, r.Labeled, objects.LabeledPodOf,
+		client.InNamespace(echo.Namespace), client.MatchingLabels{v1.CompanionLabel: echo.Name})
 	if err != nil {
 		return 0, fmt.Errorf("listing the pods that request a companion: %w", err)
 	}
 	missing := 0
-	for i := range owners.Items {
-		if (&objects.CompanionState{Owner: &owners.Items[i], Companions: companions}).LacksCompanion() {
+	for _, owner := range owners {
+		if (&objects.CompanionState{Owner: owner, Companions: companions}).LacksCompanion() {
 			missing++
 		}
 	}

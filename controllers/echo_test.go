@@ -157,7 +157,7 @@ func TestListPods(t *testing.T) {
 
 func TestNodesOf(t *testing.T) {
 	node := []client.Object{&corev1.Node{Name: "n"}}
-	pods := []corev1.Pod{*OwnerPod()}
+	pods := []*objects.Pod{objects.PodOf(EchoPod())}
 	healthy, deleted := status.Node{Pods: 1}, status.Node{Pods: 1, Problems: status.ProblemsOf(nil)}
 	known := func(e *v1.Echo) { e.Status.NodeProblems = map[string][]string{"n": {status.NodeDeleted}} }
 	for name, c := range map[string]struct {
@@ -203,7 +203,7 @@ func TestMissingCompanions(t *testing.T) {
 	g := NewWithT(t)
 	another := OwnerPod(func(p *corev1.Pod) { p.Name, p.UID = "web-1", "u1" })
 	w := New(t, StoredEcho(), OwnerPod(), another)
-	for want, companions := range map[int][]corev1.Pod{2: nil, 1: {*CompanionPod(t)}} {
+	for want, companions := range map[int][]*objects.Pod{2: nil, 1: {objects.PodOf(CompanionPod(t))}} {
 		g.Expect(echoReconciler(w).missingCompanions(t.Context(), StoredEcho(), companions)).To(Equal(want))
 	}
 }

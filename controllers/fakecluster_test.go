@@ -186,7 +186,7 @@ func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 func CompanionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
-	view := objects.CompanionState{Owner: OwnerPod(), Echo: StoredEcho(), Node: &corev1.Node{}}
+	view := objects.CompanionState{Owner: objects.LabeledPodOf(OwnerPod()), Echo: StoredEcho(), Node: &corev1.Node{}}
 	plan, err := view.Plan(objects.Config{Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}},
 		objects.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
 	g.Expect(err).NotTo(HaveOccurred())

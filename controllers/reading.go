@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +21,19 @@ func find[T client.Object](ctx context.Context, reader client.Reader, key client
 		return none, client.IgnoreNotFound(err)
 	}
 	return object, nil
+}
+
+// podsIn returns the pods in a cache or the API server. The convert argument names the cache: objects.PodOf or objects.LabeledPodOf.
+func podsIn[T any](ctx context.Context, reader client.Reader, convert func(*corev1.Pod) *T, which ...client.ListOption) ([]*T, error) {
+	list := &corev1.PodList{}
+	if err := reader.List(ctx, list, which...); err != nil {
+		return nil, err
+	}
+	pods := make([]*T, len(list.Items))
+	for i := range list.Items {
+		pods[i] = convert(&list.Items[i])
+	}
+	return pods, nil
 }
 
 // readChild returns the object that has a child's name, or nil if there is none.

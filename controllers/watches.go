@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -52,7 +53,8 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
 		builder.WithPredicates(sinceStart(), nodeChanged()))
 	companionRequested := updated(func(before, after *corev1.Pod) bool {
-		return before.Spec.NodeName != after.Spec.NodeName || before.Labels[v1.CompanionLabel] != after.Labels[v1.CompanionLabel]
+		was, is := objects.LabeledPodOf(before), objects.LabeledPodOf(after)
+		return was.NodeName != is.NodeName || was.Echo != is.Echo
 	})
 	b.WatchesRawSource(source.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), sinceStart(), companionRequested))
 	if r.Gateways.Served[objects.GatewayKind] {
@@ -122,6 +124,11 @@ func updated[T client.Object](differs func(before, after T) bool) predicate.Pred
 	}}
 }
 
+// podUpdated selects the updates of pods in the main cache for which a function returns true, and all events that are not updates.
+func podUpdated(differs func(before, after *objects.Pod) bool) predicate.Predicate {
+	return updated(func(before, after *corev1.Pod) bool { return differs(objects.PodOf(before), objects.PodOf(after)) })
+}
+
 // requestsFor returns a request for the named object, or no request if the name is empty.
 func requestsFor(namespace, name string) []reconcile.Request {
 	if name == "" {
@@ -188,14 +195,14 @@ func affectsOnlyCounts(before, after client.Object) bool {
 	}
 	if pod, exists := after.(*corev1.Pod); exists {
 		old, _ := before.(*corev1.Pod)
-		return !status.HasNewCause(old, pod)
+		return !status.HasNewCause(objects.PodOf(cmp.Or(old, &corev1.Pod{})), objects.PodOf(pod))
 	}
 	_, wasPod := before.(*corev1.Pod)
 	return wasPod
 }
 
 // podChanged selects the pod updates that change an Echo's status.
-func podChanged() predicate.Predicate { return updated(status.PodDiffers) }
+func podChanged() predicate.Predicate { return podUpdated(status.PodDiffers) }
 
 // nodeChanged selects the updates that change a node's problems.
 func nodeChanged() predicate.Predicate {
@@ -228,14 +235,14 @@ func echoOfOwner(_ context.Context, pod client.Object) []reconcile.Request {
 
 // echoesOnNode returns the Echoes that have pods on a node.
 func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) []reconcile.Request {
-	list := &corev1.PodList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byNode: node.GetName()}); err != nil { // the process is stopping
+	pods, err := podsIn(ctx, r.Client, objects.PodOf, client.MatchingFields{byNode: node.GetName()})
+	if err != nil { // the process is stopping
 		return nil
 	}
 	var requests []reconcile.Request
-	for i := range list.Items {
-		if !objects.IsCompanion(&list.Items[i]) {
-			requests = append(requests, echoOfPod(ctx, &list.Items[i])...)
+	for _, pod := range pods {
+		if pod.CompanionOf == "" && pod.Check == "" {
+			requests = append(requests, requestsFor(pod.Namespace, pod.Echo)...)
 		}
 	}
 	return requests

@@ -43,7 +43,7 @@ func TestCompanionChanged(t *testing.T) {
 		"an address":      {OwnerPod(), OwnerPod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
 		"failed":          {OwnerPod(), OwnerPod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), true},
 		"a label":         {OwnerPod(), OwnerPod(func(p *corev1.Pod) { p.Labels["x"] = "y" }), true},
-		"an annotation": {OwnerPod(), OwnerPod(func(p *corev1.Pod) { p.Annotations = map[string]string{"x": "y"} }),
+		"its digest": {OwnerPod(), OwnerPod(func(p *corev1.Pod) { p.Annotations = map[string]string{v1.AppliedHashAnnotation: "h"} }),
 			true},
 		"its deletion began": {OwnerPod(), OwnerPod(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }),
 			true},

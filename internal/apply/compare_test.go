@@ -347,7 +347,7 @@ func childrenOf(t *testing.T, echo *v1.Echo) []objects.Child {
 	}
 	all, err := objects.Desired(echo, config)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	companion, err := objects.Companion(support.PodWithCompanionLabel(), echo, config)
+	companion, err := objects.Companion(objects.LabeledPodOf(support.PodWithCompanionLabel()), echo, config)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return slices.DeleteFunc(append(all, companion), func(c objects.Child) bool { return c.Desired == nil })
 }

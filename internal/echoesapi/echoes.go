@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
@@ -90,7 +91,7 @@ func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
 	}
 	pods := podIndex{}
 	for i := range list.Items {
-		if echo, summary, ok := status.SummarizePod(&list.Items[i]); ok {
+		if echo, summary, ok := status.SummarizePod(objects.PodOf(&list.Items[i])); ok {
 			pods[echo] = append(pods[echo], summary)
 		}
 	}

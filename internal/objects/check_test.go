@@ -137,7 +137,7 @@ func TestCheck_podsAreNotEchoServers(t *testing.T) {
 	job := cronJob(t, echo)
 	pod := corev1.Pod{ObjectMeta: job.Spec.JobTemplate.Spec.Template.ObjectMeta, Spec: *podOf(job)}
 	g.Expect(labels.SelectorFromSet(SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Service selects it")
-	if own, companions := SplitPods([]corev1.Pod{pod}); len(own)+len(companions) > 0 {
+	if own, companions := SplitPods([]*Pod{PodOf(&pod)}); len(own)+len(companions) > 0 {
 		t.Error("the check's pod counts as a pod of the Echo")
 	}
 	g.Expect(CheckOf(&pod)).To(Equal("path"))

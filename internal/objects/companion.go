@@ -1,11 +1,13 @@
 package objects
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,23 +23,23 @@ const companionRestartDelay = time.Minute
 // CompanionState is the cluster state that determines what happens to a pod's companion.
 type CompanionState struct {
 	// Owner is the pod that requests the companion, or nil if the pod is gone or has no companion label.
-	Owner *corev1.Pod
+	Owner *LabeledPod
 	// Echo is the Echo that the owner's label names, or nil if it does not exist.
 	Echo *v1.Echo
 	// Node is the node that the owner runs on, or nil if there is no such node.
 	Node *corev1.Node
 	// Companions contains all companions of pods with the owner's name, including the companions of an earlier pod with the same name.
-	Companions []corev1.Pod
+	Companions []*Pod
 }
 
 // CompanionPlan specifies what to do about a pod's companion.
 type CompanionPlan struct {
 	// Remove contains the companions to delete.
-	Remove []*corev1.Pod
+	Remove []*Pod
 	// Apply is the companion to create or correct, or nil if there is nothing to apply.
 	Apply *Child
 	// Existing is the existing companion that Apply corrects, or nil if Apply creates a companion.
-	Existing *corev1.Pod
+	Existing *Pod
 	// Wait is how long to wait before making the next plan if no event arrives earlier. Zero means that only an event requires a new plan.
 	Wait time.Duration
 	// EchoMissing is true if the Echo that the owner's label names does not exist.
@@ -57,19 +59,19 @@ func (c *CompanionState) Plan(config Config, policy Policy, now time.Time) (Comp
 	plan := CompanionPlan{Remove: c.others(desired.Key.Name)}
 	existing := c.named(desired.Key.Name)
 	switch {
-	case c.Owner.Spec.NodeName == "" || !AcceptsPods(c.Node):
+	case c.Owner.NodeName == "" || !AcceptsPods(c.Node):
 	case !controllerutil.ContainsFinalizer(c.Echo, v1.Finalizer): // without it, the Echo's deletion would not wait for the companion
 	case c.Echo.Spec.Paused || !policy.allows(c.Echo, desired):
 	case existing == nil:
 		plan.Apply = &desired
-	case !existing.DeletionTimestamp.IsZero(): // an event arrives when the companion is gone
-	case HasEnded(existing):
+	case existing.Deleted: // an event arrives when the companion is gone
+	case existing.HasEnded():
 		if plan.Wait = companionRestartDelay - now.Sub(existing.CreationTimestamp.Time); plan.Wait <= 0 {
 			plan.Wait, plan.Remove = 0, append(plan.Remove, existing)
 		}
-	case existing.Annotations[v1.AppliedHashAnnotation] != desired.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
+	case existing.AppliedHash != desired.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
 		plan.Remove = append(plan.Remove, existing) // pods are immutable, and an event arrives when this companion is gone
-	case !hasLabels(existing, desired.Desired.GetLabels()):
+	case !labels.SelectorFromSet(desired.Desired.GetLabels()).Matches(labels.Set(existing.Labels)):
 		plan.Apply, plan.Existing = &desired, existing
 	}
 	return plan, nil
@@ -77,11 +79,11 @@ func (c *CompanionState) Plan(config Config, policy Policy, now time.Time) (Comp
 
 // LacksCompanion reports whether the owner runs on a node and requests a companion that does not exist.
 func (c *CompanionState) LacksCompanion() bool {
-	return wantsCompanion(c.Owner) && c.Owner.Spec.NodeName != "" && c.named(companionName(c.Owner.Name, c.Owner.UID)) == nil
+	return wantsCompanion(c.Owner) && c.Owner.NodeName != "" && c.named(companionName(c.Owner.Name, c.Owner.UID)) == nil
 }
 
 // Companion returns the companion of a pod, which runs on the pod's node. It has no priority class, so that it never preempts the pod.
-func Companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
+func Companion(owner *LabeledPod, echo *v1.Echo, config Config) (Child, error) {
 	c := Child{
 		Kind:      "Pod",
 		Key:       client.ObjectKey{Namespace: owner.Namespace, Name: companionName(owner.Name, owner.UID)},
@@ -93,14 +95,14 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
 			WithMatchFields(corev1ac.NodeSelectorRequirement().
 				WithKey(metav1.ObjectNameField).
 				WithOperator(corev1.NodeSelectorOpIn).
-				WithValues(owner.Spec.NodeName))))
+				WithValues(owner.NodeName))))
 	configuration := corev1ac.Pod(c.Key.Name, c.Key.Namespace).
 		WithAnnotations(echo.Spec.PodAnnotations).
 		WithAnnotations(map[string]string{safeToEvict: "true"}).
 		WithSpec(podSpec(echo, container(echo, config)).
 			WithNodeSelector(nodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
 			WithAffinity(corev1ac.Affinity().WithNodeAffinity(onNode)).
-			WithTolerations(tolerations(owner.Spec.Tolerations)...))
+			WithTolerations(tolerations(owner.Tolerations)...))
 	var err error
 	if c.Desired, err = withMetadata(configuration, echo, companionLabels(echo), companionOwnerReference(owner)); err != nil {
 		return c, err
@@ -110,40 +112,25 @@ func Companion(owner *corev1.Pod, echo *v1.Echo, config Config) (Child, error) {
 
 // wantsCompanion reports whether a pod should have a companion. A companion has no companion of its own, to avoid an endless chain of
 // companions.
-func wantsCompanion(pod *corev1.Pod) bool {
-	return pod != nil && pod.DeletionTimestamp.IsZero() && !HasEnded(pod) && !IsCompanion(pod)
+func wantsCompanion(pod *LabeledPod) bool {
+	return pod != nil && !pod.Deleted && !pod.HasEnded() && pod.CompanionOf == ""
 }
 
 // AcceptsPods reports whether the scheduler may place pods on a node. The node is nil if it does not exist.
 func AcceptsPods(node *corev1.Node) bool { return node != nil && !node.Spec.Unschedulable }
 
 // others returns the companions that do not have the given name and are not being deleted.
-func (c *CompanionState) others(name string) []*corev1.Pod {
-	var others []*corev1.Pod
-	for i := range c.Companions {
-		if pod := &c.Companions[i]; pod.Name != name && pod.DeletionTimestamp.IsZero() {
-			others = append(others, pod)
-		}
-	}
-	return others
+func (c *CompanionState) others(name string) []*Pod {
+	return slices.DeleteFunc(slices.Clone(c.Companions), func(pod *Pod) bool { return pod.Name == name || pod.Deleted })
 }
 
-func (c *CompanionState) named(name string) *corev1.Pod {
-	for i := range c.Companions {
-		if c.Companions[i].Name == name {
-			return &c.Companions[i]
+func (c *CompanionState) named(name string) *Pod {
+	for _, pod := range c.Companions {
+		if pod.Name == name {
+			return pod
 		}
 	}
 	return nil
-}
-
-func hasLabels(pod *corev1.Pod, desired map[string]string) bool {
-	for key, value := range desired {
-		if pod.Labels[key] != value {
-			return false
-		}
-	}
-	return true
 }
 
 const (
@@ -161,54 +148,27 @@ func companionName(owner string, uid types.UID) string {
 	return strings.TrimRight(owner, "-.") + suffix
 }
 
-// IsCompanion reports whether a pod was created as a companion. It checks that the pod's name matches its owner because, unlike labels, the
-// name cannot change.
-func IsCompanion(pod client.Object) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "Pod" && pod.GetName() == companionName(owner.Name, owner.UID)
-}
-
-// CompanionOwner returns the name of the pod that a companion belongs to, or an empty string if the pod is not a companion.
+// CompanionOwner returns the name of the pod that a companion belongs to, or an empty string if the pod is not a companion. It checks that
+// the pod's name matches its owner because, unlike labels, the name cannot change.
 func CompanionOwner(pod client.Object) string {
-	if !IsCompanion(pod) {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != "Pod" || pod.GetName() != companionName(owner.Name, owner.UID) {
 		return ""
 	}
-	return metav1.GetControllerOfNoCopy(pod).Name
-}
-
-// IsEchoPod reports whether a pod with an Echo's labels was created by that Echo's Deployment.
-func IsEchoPod(pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "ReplicaSet"
-}
-
-// OwnersRead returns the parts of a pod's owner references that the operator reads. It keeps complete references for companions, but only
-// the kind for other pods, which are more numerous.
-func OwnersRead(pod *corev1.Pod) []metav1.OwnerReference {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || IsCompanion(pod) {
-		return pod.OwnerReferences
-	}
-	return []metav1.OwnerReference{{Kind: owner.Kind, Controller: owner.Controller}}
+	return owner.Name
 }
 
 // SplitPods splits the pods that have an Echo's InstanceLabels into the Deployment's pods and the companions. A result without pods is an
 // empty slice, not nil.
-func SplitPods(all []corev1.Pod) (own, companions []corev1.Pod) {
-	own, companions = []corev1.Pod{}, []corev1.Pod{}
-	for i := range all {
-		pod := &all[i]
+func SplitPods(all []*Pod) (own, companions []*Pod) {
+	own, companions = []*Pod{}, []*Pod{}
+	for _, pod := range all {
 		switch name, component := pod.Labels[LabelName], pod.Labels[LabelComponent]; {
-		case name == nameValue && component == componentValue && IsEchoPod(pod):
-			own = append(own, *pod)
-		case name == companionNameValue && component == companionComponentValue && IsCompanion(pod):
-			companions = append(companions, *pod)
+		case name == nameValue && component == componentValue && pod.OfReplicaSet:
+			own = append(own, pod)
+		case name == companionNameValue && component == companionComponentValue && pod.CompanionOf != "":
+			companions = append(companions, pod)
 		}
 	}
 	return own, companions
-}
-
-// HasEnded reports whether all containers of a pod have terminated and will not be restarted.
-func HasEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

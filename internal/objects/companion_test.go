@@ -19,8 +19,13 @@ import (
 
 var companionConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
 
+// labeledPod returns what the operator's cache keeps of the pod from support.PodWithCompanionLabel.
+func labeledPod(changes ...func(*corev1.Pod)) *LabeledPod {
+	return LabeledPodOf(support.PodWithCompanionLabel(changes...))
+}
+
 // companionFor returns a pod's companion as the API server would return it.
-func companionFor(t *testing.T, owner *corev1.Pod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
+func companionFor(t *testing.T, owner *LabeledPod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
 	c, err := Companion(owner, echo, companionConfig)
@@ -42,9 +47,10 @@ func TestCompanionPlan(t *testing.T) {
 	unscheduled := func(p *corev1.Pod) { p.Spec.NodeName = "" }
 	relabeled := func(p *corev1.Pod) { p.Labels[LabelManagedBy] = "me" }
 	reborn := func(p *corev1.Pod) { p.UID = "u2" }
-	made := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
-	with := func(changes ...func(*corev1.Pod)) []corev1.Pod {
-		return []corev1.Pod{companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(), changes...)}
+	made := companionFor(t, labeledPod(), support.EchoOfCompanions())
+	with := func(changes ...func(*corev1.Pod)) []*Pod {
+		pod := companionFor(t, labeledPod(), support.EchoOfCompanions(), changes...)
+		return []*Pod{PodOf(&pod)}
 	}
 	ending := support.EchoOfCompanions(func(e *v1.Echo) { e.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })
 	other := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image = "other:1" })
@@ -58,37 +64,37 @@ func TestCompanionPlan(t *testing.T) {
 		now  time.Time
 		want string
 	}{
-		"asked for":       {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, nil}, early, "create"},
-		"there":           {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with()}, early, ""},
+		"asked for":       {CompanionState{labeledPod(), support.EchoOfCompanions(), node, nil}, early, "create"},
+		"there":           {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with()}, early, ""},
 		"no owner":        {CompanionState{nil, nil, nil, with()}, early, "remove"},
 		"no owner, going": {CompanionState{nil, nil, nil, with(going)}, early, ""},
-		"owner is going": {CompanionState{support.PodWithCompanionLabel(going), support.EchoOfCompanions(), node, with()}, early,
+		"owner is going": {CompanionState{labeledPod(going), support.EchoOfCompanions(), node, with()}, early,
 			"remove"},
-		"owner succeeded": {CompanionState{support.PodWithCompanionLabel(succeeded), support.EchoOfCompanions(), node, with()}, early,
+		"owner succeeded": {CompanionState{labeledPod(succeeded), support.EchoOfCompanions(), node, with()}, early,
 			"remove"},
-		"owner failed": {CompanionState{support.PodWithCompanionLabel(failed), support.EchoOfCompanions(), node, nil}, early,
+		"owner failed": {CompanionState{labeledPod(failed), support.EchoOfCompanions(), node, nil}, early,
 			""},
-		"owner is not scheduled": {CompanionState{support.PodWithCompanionLabel(unscheduled), support.EchoOfCompanions(), nil, nil}, early,
+		"owner is not scheduled": {CompanionState{labeledPod(unscheduled), support.EchoOfCompanions(), nil, nil}, early,
 			""},
-		"owner is a companion":      {CompanionState{&made, support.EchoOfCompanions(), node, nil}, early, ""},
-		"no Echo":                   {CompanionState{support.PodWithCompanionLabel(), nil, node, with()}, early, "remove EchoMissing"},
-		"Echo is going":             {CompanionState{support.PodWithCompanionLabel(), ending, node, with()}, early, "remove"},
-		"Echo does not hold yet":    {CompanionState{support.PodWithCompanionLabel(), unready, node, nil}, early, ""},
-		"Echo changed":              {CompanionState{support.PodWithCompanionLabel(), other, node, with()}, early, "remove"},
-		"Echo changed, going":       {CompanionState{support.PodWithCompanionLabel(), other, node, with(going)}, early, ""},
-		"Echo is paused":            {CompanionState{support.PodWithCompanionLabel(), paused, node, with()}, early, ""},
-		"Echo is paused, none":      {CompanionState{support.PodWithCompanionLabel(), paused, node, nil}, early, ""},
-		"Echo is refused":           {CompanionState{support.PodWithCompanionLabel(), greedy, node, with()}, early, ""},
-		"node is cordoned":          {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), cordoned, nil}, early, ""},
-		"node is cordoned, changed": {CompanionState{support.PodWithCompanionLabel(), other, cordoned, with()}, early, ""},
-		"node is gone":              {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), nil, nil}, early, ""},
-		"companion failed just now": {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, early,
+		"owner is a companion":      {CompanionState{LabeledPodOf(&made), support.EchoOfCompanions(), node, nil}, early, ""},
+		"no Echo":                   {CompanionState{labeledPod(), nil, node, with()}, early, "remove EchoMissing"},
+		"Echo is going":             {CompanionState{labeledPod(), ending, node, with()}, early, "remove"},
+		"Echo does not hold yet":    {CompanionState{labeledPod(), unready, node, nil}, early, ""},
+		"Echo changed":              {CompanionState{labeledPod(), other, node, with()}, early, "remove"},
+		"Echo changed, going":       {CompanionState{labeledPod(), other, node, with(going)}, early, ""},
+		"Echo is paused":            {CompanionState{labeledPod(), paused, node, with()}, early, ""},
+		"Echo is paused, none":      {CompanionState{labeledPod(), paused, node, nil}, early, ""},
+		"Echo is refused":           {CompanionState{labeledPod(), greedy, node, with()}, early, ""},
+		"node is cordoned":          {CompanionState{labeledPod(), support.EchoOfCompanions(), cordoned, nil}, early, ""},
+		"node is cordoned, changed": {CompanionState{labeledPod(), other, cordoned, with()}, early, ""},
+		"node is gone":              {CompanionState{labeledPod(), support.EchoOfCompanions(), nil, nil}, early, ""},
+		"companion failed just now": {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with(failed)}, early,
 			"wait 40s"},
-		"companion failed": {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(failed)}, late,
+		"companion failed": {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with(failed)}, late,
 			"remove"},
-		"companion lost a label": {CompanionState{support.PodWithCompanionLabel(), support.EchoOfCompanions(), node, with(relabeled)}, early,
+		"companion lost a label": {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with(relabeled)}, early,
 			"correct"},
-		"owner came back by its name": {CompanionState{support.PodWithCompanionLabel(reborn), support.EchoOfCompanions(), node, with()}, early,
+		"owner came back by its name": {CompanionState{labeledPod(reborn), support.EchoOfCompanions(), node, with()}, early,
 			"remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,18 +124,18 @@ func describe(plan CompanionPlan) string {
 }
 
 func TestLacksCompanion(t *testing.T) {
-	view := CompanionState{Owner: support.PodWithCompanionLabel()}
-	companion, ended := corev1.Pod{}, support.PodWithCompanionLabel()
+	view := CompanionState{Owner: labeledPod()}
+	companion, ended := &Pod{}, labeledPod()
 	companion.Name = companionName(view.Owner.Name, view.Owner.UID)
-	ended.Status.Phase = corev1.PodSucceeded
-	unscheduled := support.PodWithCompanionLabel()
-	unscheduled.Spec.NodeName = ""
+	ended.Phase = corev1.PodSucceeded
+	unscheduled := labeledPod()
+	unscheduled.NodeName = ""
 	for name, c := range map[string]struct {
 		view CompanionState
 		want bool
 	}{
 		"it lacks one":    {view, true},
-		"it has one":      {CompanionState{Owner: view.Owner, Companions: []corev1.Pod{companion}}, false},
+		"it has one":      {CompanionState{Owner: view.Owner, Companions: []*Pod{companion}}, false},
 		"it has no node":  {CompanionState{Owner: unscheduled}, false},
 		"it has finished": {CompanionState{Owner: ended}, false},
 	} {
@@ -162,10 +168,10 @@ func TestCompanionName(t *testing.T) {
 
 func TestCompanion_runsOnNodeOfOwner(t *testing.T) {
 	owner := support.PodWithCompanionLabel()
-	pod := companionFor(t, owner, support.EchoOfCompanions(support.EveryField))
+	pod := companionFor(t, LabeledPodOf(owner), support.EchoOfCompanions(support.EveryField))
 	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true),
 		BlockOwnerDeletion: new(false)}}
-	if diff := cmp.Diff(want, pod.OwnerReferences); diff != "" || !IsCompanion(&pod) || IsCompanion(owner) {
+	if diff := cmp.Diff(want, pod.OwnerReferences); diff != "" || CompanionOwner(&pod) != "web-0" || CompanionOwner(owner) != "" {
 		t.Errorf("its owner is not its own: %s", diff)
 	}
 	match := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
@@ -183,7 +189,7 @@ func TestCompanion_runsOnNodeOfOwner(t *testing.T) {
 
 func TestCompanion_runsEchoServer(t *testing.T) {
 	echo := support.EchoOfCompanions(support.EveryField)
-	server := companionFor(t, support.PodWithCompanionLabel(), echo).Spec.Containers[0]
+	server := companionFor(t, labeledPod(), echo).Spec.Containers[0]
 	env := map[string]string{}
 	for _, e := range server.Env {
 		env[e.Name] = e.Value
@@ -197,8 +203,8 @@ func TestCompanion_runsEchoServer(t *testing.T) {
 func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"app": "web"} })
-	pod := companionFor(t, support.PodWithCompanionLabel(), echo)
-	g.Expect(hasLabels(&pod, SelectorLabels(echo))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
+	pod := companionFor(t, labeledPod(), echo)
+	g.Expect(labels.SelectorFromSet(SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
 	for key, value := range support.PodWithCompanionLabel().Labels {
 		if pod.Labels[key] == value {
 			t.Errorf("a companion has its owner's label %s", key)
@@ -209,8 +215,8 @@ func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
 }
 
 func TestCompanion_digestIgnoresUnrelatedFields(t *testing.T) {
-	before := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions())
-	after := companionFor(t, support.PodWithCompanionLabel(), support.EchoOfCompanions(func(e *v1.Echo) {
+	before := companionFor(t, labeledPod(), support.EchoOfCompanions())
+	after := companionFor(t, labeledPod(), support.EchoOfCompanions(func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(7))
 		e.Spec.Service.Type = corev1.ServiceTypeNodePort
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
@@ -218,15 +224,6 @@ func TestCompanion_digestIgnoresUnrelatedFields(t *testing.T) {
 	}))
 	hash := before.Annotations[v1.AppliedHashAnnotation]
 	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "the companion is replaced unnecessarily")
-}
-
-func TestIsEchoPod(t *testing.T) {
-	g := NewWithT(t)
-	for kind, want := range map[string]bool{"ReplicaSet": true, "Job": false, "Pod": false} {
-		pod := &corev1.Pod{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}
-		g.Expect(IsEchoPod(pod)).To(Equal(want), "a pod of a %s", kind)
-	}
-	g.Expect(IsEchoPod(&corev1.Pod{})).To(BeFalse(), "a pod without an owner is mistaken for an echo pod")
 }
 
 func TestSplitPods(t *testing.T) {
@@ -240,29 +237,25 @@ func TestSplitPods(t *testing.T) {
 	}
 	unnamed, strange := childLabels(echo), childLabels(echo)
 	unnamed[LabelName], strange[LabelComponent] = "other", "other"
-	companion := companionFor(t, support.PodWithCompanionLabel(), echo)
+	companion := companionFor(t, labeledPod(), echo)
 	ownAndOthers := []corev1.Pod{
 		pod("b", "ReplicaSet", childLabels(echo)), pod("copied", "Job", childLabels(echo)), companion,
 		pod("disguised", "Pod", companionLabels(echo)), pod("a", "ReplicaSet", childLabels(echo)),
 		pod("mixed", "ReplicaSet", companionLabels(echo)), pod("unnamed", "ReplicaSet", unnamed), pod("strange", "ReplicaSet", strange),
-		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(LabelName)),
-		companionFor(t, support.PodWithCompanionLabel(), echo, relabel(LabelComponent)),
-		companionFor(t, support.PodWithCompanionLabel(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
+		companionFor(t, labeledPod(), echo, relabel(LabelName)),
+		companionFor(t, labeledPod(), echo, relabel(LabelComponent)),
+		companionFor(t, labeledPod(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
 	}
-	own, companions := SplitPods(ownAndOthers)
+	var cached []*Pod
+	for i := range ownAndOthers {
+		cached = append(cached, PodOf(&ownAndOthers[i]))
+	}
+	own, companions := SplitPods(cached)
 	if len(own) != 2 || own[0].Name != "b" || own[1].Name != "a" || len(companions) != 1 ||
 		companions[0].Labels[LabelName] != companionNameValue {
 		t.Errorf("got %v and %v", own, companions)
 	}
 	if own, companions := SplitPods(nil); own == nil || companions == nil {
 		t.Errorf("no pods must be empty lists, which differ from unknown ones: %v, %v", own, companions)
-	}
-}
-
-func TestHasEnded(t *testing.T) {
-	for phase, want := range map[corev1.PodPhase]bool{
-		corev1.PodPending: false, corev1.PodRunning: false, corev1.PodUnknown: false, corev1.PodSucceeded: true, corev1.PodFailed: true,
-	} {
-		NewWithT(t).Expect(HasEnded(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}})).To(Equal(want), "%s", phase)
 	}
 }

@@ -266,19 +266,14 @@ const (
 	tlsFolder = "/etc/echo-server/tls"
 )
 
-// TLSSecret returns the name of the Secret that contains a pod's certificate, or an empty string if the pod does not serve HTTPS.
-func TLSSecret(pod *corev1.Pod) string {
+// tlsSecret returns the name of the Secret that contains a pod's certificate, or an empty string if the pod does not serve HTTPS.
+func tlsSecret(pod *corev1.Pod) string {
 	for i := range pod.Spec.Volumes {
 		if volume := &pod.Spec.Volumes[i]; volume.Name == tlsVolume && volume.Secret != nil {
 			return volume.Secret.SecretName
 		}
 	}
 	return ""
-}
-
-// VolumesRead returns a pod's TLS volumes, which TLSSecret reads.
-func VolumesRead(pod *corev1.Pod) []corev1.Volume {
-	return slices.Clip(slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v corev1.Volume) bool { return v.Name != tlsVolume }))
 }
 
 // tlsEnvironment returns the environment variables that make the operator's own echo server serve HTTPS, if the Echo has TLS.

@@ -264,7 +264,7 @@ func TestService_sendsHTTPSRequestsToContainer(t *testing.T) {
 		g.Expect(server.VolumeMounts).To(BeComparableTo(want), name)
 		source := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "certificate", Optional: new(true)}}
 		g.Expect(spec.Volumes).To(BeComparableTo([]corev1.Volume{{Name: "tls", VolumeSource: source}}), name)
-		g.Expect(TLSSecret(&corev1.Pod{Spec: spec})).To(Equal("certificate"), name)
+		g.Expect(PodOf(&corev1.Pod{Spec: spec}).TLSSecret).To(Equal("certificate"), name)
 	}
 	ports := liveChild[corev1.Service](t, echo, testConfig).Spec.Ports
 	if len(ports) != 2 || ports[0].Name != "http" || ports[1].Name != "https" || ports[1].Port != 444 ||
@@ -278,7 +278,7 @@ func TestHasTLS_requiresSecret(t *testing.T) {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.TLS = desired })
 		spec := liveDeployment(t, echo).Spec.Template.Spec
 		if len(spec.Volumes) != 0 || len(spec.Containers[0].VolumeMounts) != 0 || len(spec.Containers[0].Ports) != 2 ||
-			TLSSecret(&corev1.Pod{Spec: spec}) != "" {
+			PodOf(&corev1.Pod{Spec: spec}).TLSSecret != "" {
 			t.Errorf("%s: the pods are %+v", name, spec)
 		}
 		NewWithT(t).Expect(liveChild[corev1.Service](t, echo, testConfig).Spec.Ports).To(HaveLen(1), name)

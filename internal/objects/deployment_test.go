@@ -25,7 +25,7 @@ func liveDeployment(t *testing.T, echo *v1.Echo) *appsv1.Deployment {
 func liveCompanion(t *testing.T, owner *corev1.Pod, echo *v1.Echo) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
-	companion, err := Companion(owner, echo, testConfig)
+	companion, err := Companion(LabeledPodOf(owner), echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := corev1.Pod{}
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(companion.Desired.Object, &pod)).To(Succeed())

@@ -88,8 +88,8 @@ func childOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 
 // companionOwnerReference returns the reference that makes a pod the controller of its companion. The pod's deletion does not wait for the
 // companion.
-func companionOwnerReference(pod *corev1.Pod) metav1.OwnerReference {
-	return controllerReference(pod, corev1.SchemeGroupVersion.WithKind("Pod"))
+func companionOwnerReference(pod *LabeledPod) metav1.OwnerReference {
+	return controllerReference(pod.Object(), corev1.SchemeGroupVersion.WithKind("Pod"))
 }
 
 // controllerReference returns a reference that does not block the deletion of the owner. For a reference that blocks deletion, the

@@ -72,7 +72,7 @@ func TestCommonMetadata_everyObject(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	check, err := Check(echo, &echo.Spec.Checks[0], testConfig.Images)
 	g.Expect(err).NotTo(HaveOccurred())
-	companion, err := Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	companion, err := Companion(labeledPod(), echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
 	templates := map[string][][]string{"Deployment": {{"spec", "template"}},
 		"CronJob": {{"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}}}
@@ -92,7 +92,7 @@ func TestWithMetadata_returnsConversionError(t *testing.T) {
 }
 
 func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {
-	reference := companionOwnerReference(&corev1.Pod{Name: "web-0", UID: "u"})
+	reference := companionOwnerReference(LabeledPodOf(&corev1.Pod{Name: "web-0", UID: "u"}))
 	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller ||
 		*reference.BlockOwnerDeletion {
 		t.Errorf("got %+v", reference)

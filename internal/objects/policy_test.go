@@ -149,7 +149,7 @@ func TestPodSecurity_rejectsViolations(t *testing.T) {
 				!strings.Contains(err.Error(), "Standard, "+level) || !strings.Contains(err.Error(), "POD_SECURITY")) {
 				t.Errorf("%s, %s: the error does not say what to change: %v", name, level, err)
 			}
-			plan, planErr := (&CompanionState{Owner: support.PodWithCompanionLabel(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig,
+			plan, planErr := (&CompanionState{Owner: labeledPod(), Echo: echo, Node: &corev1.Node{}}).Plan(testConfig,
 				policy, time.Unix(1000, 0))
 			if planErr != nil || (plan.Apply == nil) != (err != nil) {
 				t.Errorf("%s, %s: the companion is %+v, %v", name, level, plan.Apply, planErr)

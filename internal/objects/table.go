@@ -1,5 +1,5 @@
 // Package objects builds the objects that an Echo is made of: its children, its companions, and the CronJobs of its checks. It also
-// determines an Echo's URLs, and which specs the operator rejects. Table lists the kinds of objects.
+// determines an Echo's URLs, which specs the operator rejects, and what the caches keep. Table lists the kinds of objects.
 //
 // The functions in this package send no requests.
 package objects

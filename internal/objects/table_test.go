@@ -72,7 +72,7 @@ func TestDesired_returnsDesiredChildren(t *testing.T) {
 		"companion": func() ([]Child, error) {
 			owner := &corev1.Pod{Namespace: "ns", Name: "web-1", UID: "5678"}
 			owner.Spec.NodeName = "node-1"
-			return one(Companion(owner, minimal, config))
+			return one(Companion(LabeledPodOf(owner), minimal, config))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func generatedChildren(t *testing.T, echo *v1.Echo) []Child {
 	t.Helper()
 	all, err := Desired(echo, testConfig)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	companion, err := Companion(support.PodWithCompanionLabel(), echo, testConfig)
+	companion, err := Companion(labeledPod(), echo, testConfig)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return slices.DeleteFunc(append(all, companion), func(c Child) bool { return c.Desired == nil })
 }

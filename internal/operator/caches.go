@@ -34,23 +34,23 @@ func cacheOptions(namespaces []string, watched watchedKinds, missed func()) cach
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultNamespaces:           namespaceConfigs(namespaces),
+		DefaultTransform:            objects.Strip,
 		ByObject: map[client.Object]cache.ByObject{
-			&v1.Echo{}:     {Transform: stripEcho},
-			&corev1.Node{}: {Transform: stripNode},
-			&corev1.Pod{}:  {Label: objects.ManagedSelector(), Transform: stripPod},
+			&v1.Echo{}:     {},
+			&corev1.Node{}: {},
+			&corev1.Pod{}:  {Label: objects.ManagedSelector()},
 		},
 	}
 	for _, kind := range append(objects.Kinds(watched.served), objects.NewCronJob()) {
-		o.ByObject[kind] = cache.ByObject{Label: objects.ManagedSelector(), Transform: stripChild}
+		o.ByObject[kind] = cache.ByObject{Label: objects.ManagedSelector()}
 	}
 	if watched.served[objects.GatewayKind] {
-		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{
-			Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}, Transform: stripGateway}
+		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}}
 	}
 	if watched.podMonitors {
 		// The cache holds all PodMonitors, because a label selector would hide a PodMonitor that lost its labels and is no longer desired.
 		// Clusters have few PodMonitors.
-		o.ByObject[objects.NewPodMonitor()] = cache.ByObject{Transform: stripPodMonitor}
+		o.ByObject[objects.NewPodMonitor()] = cache.ByObject{}
 	}
 	maps.Copy(o.ByObject, watched.tls)
 	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
@@ -106,7 +106,7 @@ func newLabeledPods(mgr manager.Manager, namespaces []string) (cache.Cache, erro
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		DefaultNamespaces: namespaceConfigs(namespaces), ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: labels.NewSelector().Add(*labeled), Transform: stripLabeledPod},
+			&corev1.Pod{}: {Label: labels.NewSelector().Add(*labeled), Transform: objects.StripLabeledPod},
 		},
 	})
 	if err != nil {

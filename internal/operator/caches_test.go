@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -142,25 +141,4 @@ func TestNewLabeledPods_selectsByLabel(t *testing.T) {
 	go func() { _ = pods.Start(t.Context()) }()
 	go func() { _, _ = pods.GetInformer(t.Context(), &corev1.Pod{}) }()
 	g.Expect(<-asked).To(Equal("/api/v1/namespaces/a/pods " + v1.CompanionLabel))
-}
-
-func TestStripLabeledPod(t *testing.T) {
-	full := &corev1.Pod{
-		Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: new(metav1.Now()),
-		Labels: map[string]string{v1.CompanionLabel: "x", "app": "web"}, Annotations: map[string]string{"a": "b"},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m"}},
-		OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", Name: "o", Controller: new(true)}},
-		Spec:            corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []corev1.Container{{Name: "c"}}},
-		Status:          corev1.PodStatus{Phase: corev1.PodFailed, PodIP: "10.0.0.1"},
-	}
-	want := &corev1.Pod{
-		Namespace: "ns", Name: "p", UID: "u", DeletionTimestamp: full.DeletionTimestamp,
-		Labels: map[string]string{v1.CompanionLabel: "x"}, OwnerReferences: full.OwnerReferences,
-		Spec:   corev1.PodSpec{NodeName: "n", Tolerations: full.Spec.Tolerations},
-		Status: corev1.PodStatus{Phase: corev1.PodFailed},
-	}
-	got, err := stripLabeledPod(full)
-	if diff := cmp.Diff(any(want), got); diff != "" || err != nil {
-		t.Error(diff, err)
-	}
 }

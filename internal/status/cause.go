@@ -54,15 +54,14 @@ func causeOf(seen Observation) cause {
 	if c := creationCause(d); c != (cause{}) {
 		return c
 	}
-	for i := range seen.Pods {
-		pod := &seen.Pods[i]
-		state, problems := PodState(pod), seen.Nodes[pod.Spec.NodeName].Problems
+	for _, pod := range seen.Pods {
+		state, problems := PodState(pod), seen.Nodes[pod.NodeName].Problems
 		if state == podFailed && seen.Pods[0].CreationTimestamp.Sub(pod.CreationTimestamp.Time) > failedPodWindow {
 			continue
 		}
 		if state != podReady && state != podTerminating && explainsPods(problems) {
 			return cause{reason: v1.ReasonNodeProblem, problem: message.Problem{
-				Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.Spec.NodeName),
+				Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.NodeName),
 				Quote: describe(problems), Advice: "Repair the node, or delete the pod so that a replacement runs on another node.",
 			}, warning: true} // a rollout does not hide this cause, because the node requires attention
 		}
@@ -205,10 +204,10 @@ func nodeProblems(nodes map[string]Node) map[string][]string {
 }
 
 // PodsByNode counts the pods on each node, except for pods that have finished.
-func PodsByNode(pods []corev1.Pod) map[string]int {
+func PodsByNode(pods []*objects.Pod) map[string]int {
 	count := map[string]int{}
-	for i := range pods {
-		if name := pods[i].Spec.NodeName; name != "" && !objects.HasEnded(&pods[i]) {
+	for _, pod := range pods {
+		if name := pod.NodeName; name != "" && !pod.HasEnded() {
 			count[name]++
 		}
 	}

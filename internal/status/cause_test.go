@@ -13,15 +13,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
 // podWith returns a pod with the given status, which is in YAML.
-func podWith(t *testing.T, name, status string) corev1.Pod {
+func podWith(t *testing.T, name, status string) *objects.Pod {
 	t.Helper()
-	pod := corev1.Pod{Namespace: "ns", Name: name}
+	pod := &corev1.Pod{Namespace: "ns", Name: name}
 	NewWithT(t).Expect(yaml.UnmarshalStrict([]byte(status), &pod.Status)).To(Succeed())
-	return pod
+	return objects.PodOf(pod)
 }
 
 // containerWaits returns the status of a pod whose container is waiting.
@@ -142,17 +143,17 @@ func TestPodCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			pod := podWith(t, "p", c.status)
-			got := podCause(&pod)
+			got := podCause(pod)
 			g.Expect(flat(got)).To(Equal(cause{reason: c.reason, problem: whole(c.message), lasting: c.lasting}))
-			pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-			g.Expect(podCause(&pod)).To(Equal(cause{}), "a pod that is being deleted explains nothing")
+			pod.Deleted = true
+			g.Expect(podCause(pod)).To(Equal(cause{}), "a pod that is being deleted explains nothing")
 		})
 	}
 }
 
 func TestCause(t *testing.T) {
 	born := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	pod := func(name, status string, age time.Duration) corev1.Pod {
+	pod := func(name, status string, age time.Duration) *objects.Pod {
 		p := podWith(t, name, status)
 		p.CreationTimestamp = metav1.NewTime(born.Add(-age))
 		return p
@@ -165,8 +166,8 @@ func TestCause(t *testing.T) {
 	}
 	over := refused("exceeded quota: q")
 	over.Status.Conditions[1].Status = corev1.ConditionFalse
-	on := func(node string, p corev1.Pod) corev1.Pod {
-		p.Spec.NodeName = node
+	on := func(node string, p *objects.Pod) *objects.Pod {
+		p.NodeName = node
 		return p
 	}
 	lost := map[string]Node{"lost": {1, ProblemsOf(node(false, notReady))}, "cordoned": {1, ProblemsOf(node(true))}}
@@ -177,13 +178,13 @@ func TestCause(t *testing.T) {
 		"no")
 	for name, c := range map[string]struct {
 		deployment *appsv1.Deployment
-		pods       []corev1.Pod
+		pods       []*objects.Pod
 		nodes      map[string]Node
 		want       cause
 	}{
-		"nothing known": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0)}},
+		"nothing known": {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{pod("a", starting, 0)}},
 		"quota": {deployment: refused(`pods "x-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
-			pods: []corev1.Pod{pod("a", unpulled, 0)},
+			pods: []*objects.Pod{pod("a", unpulled, 0)},
 			want: cause{reason: v1.ReasonQuotaExceeded,
 				problem: whole(`A resource quota rejects the pods: "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1". ` +
 					"Raise it, or lower spec.replicas or spec.resources."), lasting: true}},
@@ -211,7 +212,7 @@ func TestCause(t *testing.T) {
 				lasting: true}},
 		"the rollout is paused": {deployment: &appsv1.Deployment{Namespace: "ns", Name: "x",
 			Spec: appsv1.DeploymentSpec{Paused: true}},
-			pods: []corev1.Pod{pod("a", unpulled, 0)},
+			pods: []*objects.Pod{pod("a", unpulled, 0)},
 			want: cause{reason: v1.ReasonDeploymentPaused,
 				problem: whole("The rollout of the Deployment is paused. Run 'kubectl rollout resume -n ns deployment/x' to continue it."), lasting: true}},
 		"paused after its rollout": {deployment: func() *appsv1.Deployment {
@@ -221,21 +222,21 @@ func TestCause(t *testing.T) {
 		}()},
 		"a refusal is over": {deployment: over},
 		"the newest counts": {deployment: &appsv1.Deployment{},
-			pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)},
+			pods: []*objects.Pod{pod("a", starting, 0), pod("b", evicted, time.Second), pod("c", unpulled, 2*time.Second)},
 			want: cause{reason: v1.ReasonPodFailed, problem: whole(`Pod b has failed: "Evicted". If it happens again, check the node and spec.resources.`)}},
 		"evicted long ago": {deployment: &appsv1.Deployment{},
-			pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
-		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)},
+			pods: []*objects.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow+time.Second)}},
+		"evicted just in time": {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{pod("a", starting, 0), pod("b", evicted, failedPodWindow)},
 			want: cause{reason: v1.ReasonPodFailed, problem: whole(`Pod b has failed: "Evicted". If it happens again, check the node and spec.resources.`)}},
-		"its node is lost": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost,
+		"its node is lost": {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{on("lost", pod("a", unpulled, 0))}, nodes: lost,
 			want: cause{reason: v1.ReasonNodeProblem, problem: whole(lostMessage), warning: true}},
-		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
-		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
-		"another's node":       {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
+		"its node is cordoned": {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{on("cordoned", pod("a", running, 0))}, nodes: lost},
+		"ready on a lost node": {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{on("lost", pod("a", ready, 0))}, nodes: lost},
+		"another's node":       {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{on("fine", pod("a", running, 0))}, nodes: lost},
 		"the one in its place": {deployment: &appsv1.Deployment{},
-			pods: []corev1.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost,
+			pods: []*objects.Pod{on("fine", pod("b", starting, 0)), on("lost", pod("a", running, time.Hour))}, nodes: lost,
 			want: cause{reason: v1.ReasonNodeProblem, problem: whole(lostMessage), warning: true}},
-		"the newest evicted": {deployment: &appsv1.Deployment{}, pods: []corev1.Pod{pod("b", evicted, time.Hour)},
+		"the newest evicted": {deployment: &appsv1.Deployment{}, pods: []*objects.Pod{pod("b", evicted, time.Hour)},
 			want: cause{reason: v1.ReasonPodFailed, problem: whole(`Pod b has failed: "Evicted". If it happens again, check the node and spec.resources.`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +261,7 @@ func TestResolveFrom(t *testing.T) {
 		"degraded by the image":     {degraded(metav1.ConditionTrue, v1.ReasonImagePullFailed), true},
 		"degraded by another cause": {degraded(metav1.ConditionTrue, v1.ReasonPodsRejected), false},
 	} {
-		if got := podCause(&pod).resolveFrom(c.before); got.lasting != c.want || got.reason != v1.ReasonImagePullFailed {
+		if got := podCause(pod).resolveFrom(c.before); got.lasting != c.want || got.reason != v1.ReasonImagePullFailed {
 			t.Errorf("%s: got %+v, want lasting: %t", name, got, c.want)
 		}
 	}
@@ -331,10 +332,10 @@ func TestExplainsPods(t *testing.T) {
 }
 
 func TestPodsByNode(t *testing.T) {
-	on := func(node string, phase corev1.PodPhase) corev1.Pod {
-		return corev1.Pod{Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase}}
+	on := func(node string, phase corev1.PodPhase) *objects.Pod {
+		return objects.PodOf(&corev1.Pod{Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase}})
 	}
-	got := PodsByNode([]corev1.Pod{on("a", corev1.PodRunning), on("a", corev1.PodPending), on("b", corev1.PodFailed),
+	got := PodsByNode([]*objects.Pod{on("a", corev1.PodRunning), on("a", corev1.PodPending), on("b", corev1.PodFailed),
 		on("", corev1.PodPending)})
 	NewWithT(t).Expect(got).To(BeComparableTo(map[string]int{"a": 2}))
 }

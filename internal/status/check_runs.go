@@ -29,7 +29,7 @@ type CheckRuns struct {
 	// Refused is the reason why the check's CronJob cannot be created or updated. It is zero if there is no such reason.
 	Refused message.Problem
 	// Pods are the pods of all runs that still exist.
-	Pods []corev1.Pod
+	Pods []*objects.Pod
 	// Hash is the digest of the pods' current configuration. Pods with another digest are ignored.
 	Hash string
 	// Scheduled is the time of the most recent scheduled run, or the zero time if none was due.
@@ -110,35 +110,35 @@ func (r CheckRuns) whyNoVerdict() string {
 	if len(pods) == 0 {
 		return "its Job has created no pod. Check the events of the Job."
 	}
-	newest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	if problem := podCause(&newest).problem; problem != (message.Problem{}) {
+	newest := slices.MaxFunc(pods, func(a, b *objects.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	if problem := podCause(newest).problem; problem != (message.Problem{}) {
 		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the pod's name differs from run to run
 	}
 	return "its pod did not finish in time. Check the pod's log and events."
 }
 
 // podsOfLast returns the pods of the most recent scheduled run, except for pods that succeeded.
-func (r CheckRuns) podsOfLast() []corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod corev1.Pod) bool {
-		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Status.Phase == corev1.PodSucceeded
+func (r CheckRuns) podsOfLast() []*objects.Pod {
+	return slices.DeleteFunc(slices.Clone(r.Pods), func(pod *objects.Pod) bool {
+		return pod.CreationTimestamp.Add(clockSkew).Before(r.Scheduled) || pod.Phase == corev1.PodSucceeded
 	})
 }
 
 // lastRun returns the newest of a check's pods whose check container has terminated, and a copy of that container's terminated state. Of
 // pods that were created in the same second, it is the one that finished last. If a digest is given, only pods with that digest count.
-func lastRun(pods []corev1.Pod, hash string) (last *corev1.Pod, ended *corev1.ContainerStateTerminated) {
-	for i := range pods {
-		if hash != "" && pods[i].Annotations[v1.AppliedHashAnnotation] != hash {
+func lastRun(pods []*objects.Pod, hash string) (last *objects.Pod, ended *corev1.ContainerStateTerminated) {
+	for _, pod := range pods {
+		if hash != "" && pod.AppliedHash != hash {
 			continue
 		}
-		for _, container := range pods[i].Status.ContainerStatuses {
+		for _, container := range pod.Containers {
 			end := container.State.Terminated
 			if end == nil || container.Name != objects.CheckContainer {
 				continue
 			}
-			if last == nil || cmp.Or(pods[i].CreationTimestamp.Compare(last.CreationTimestamp.Time),
+			if last == nil || cmp.Or(pod.CreationTimestamp.Compare(last.CreationTimestamp.Time),
 				end.FinishedAt.Compare(ended.FinishedAt.Time)) > 0 {
-				last, ended = &pods[i], end.DeepCopy()
+				last, ended = pod, end.DeepCopy()
 			}
 		}
 	}

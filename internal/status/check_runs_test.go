@@ -9,14 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // shifted returns a pod that finished after a run was due. The clock of the pod's node is ahead or behind.
-func shifted(ahead time.Duration) corev1.Pod {
+func shifted(ahead time.Duration) *objects.Pod {
 	pod := ended(-150, 0, `{"facts":1}`)
-	end := pod.Status.ContainerStatuses[0].State.Terminated
+	end := pod.Containers[0].State.Terminated
 	end.FinishedAt = metav1.NewTime(end.FinishedAt.Add(ahead))
 	return pod
 }
@@ -24,7 +25,7 @@ func shifted(ahead time.Duration) corev1.Pod {
 func TestCheckRuns_ofOneSecond(t *testing.T) {
 	first, second := found(verdict.Verdict{Problem: "no response"}), ended(1, 0, `{"facts":1}`)
 	second.CreationTimestamp = first.CreationTimestamp
-	for _, pods := range [][]corev1.Pod{{first, second}, {second, first}} {
+	for _, pods := range [][]*objects.Pod{{first, second}, {second, first}} {
 		if got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckRuns{Pods: pods}); got.Result != v1.CheckPassed {
 			t.Errorf("got %+v", got)
 		}
@@ -34,12 +35,12 @@ func TestCheckRuns_ofOneSecond(t *testing.T) {
 func TestCheckRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g := NewWithT(t)
 	early := shifted(6 * time.Hour)
-	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckRuns{Pods: []corev1.Pod{early}})
+	first, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), CheckRuns{Pods: []*objects.Pod{early}})
 	g.Expect(first.Result).To(Equal(v1.CheckPassed))
 	g.Expect(first.LastRunTime.After(checkTime)).To(BeFalse())
-	again, _ := evaluateCheck(checkedEcho(first), CheckRuns{Pods: []corev1.Pod{early}})
+	again, _ := evaluateCheck(checkedEcho(first), CheckRuns{Pods: []*objects.Pod{early}})
 	later := found(verdict.Verdict{Problem: "no response from a:80"})
-	failed, _ := evaluateCheck(checkedEcho(first), CheckRuns{Pods: []corev1.Pod{early, later}})
+	failed, _ := evaluateCheck(checkedEcho(first), CheckRuns{Pods: []*objects.Pod{early, later}})
 	g.Expect(again.LastRunTime.Equal(first.LastRunTime)).To(BeTrue())
 	g.Expect(failed.Result).To(Equal(v1.CheckFailed))
 }
@@ -48,14 +49,14 @@ func TestCheckRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 // has exceeded its deadline.
 func TestEvaluate_sidecars(t *testing.T) {
 	pod := found(verdict.Verdict{Facts: 1})
-	sidecar := corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
-	pod.Status.Phase, pod.Status.ContainerStatuses = corev1.PodRunning, append([]corev1.ContainerStatus{sidecar}, pod.Status.ContainerStatuses...)
-	seen := CheckRuns{Pods: []corev1.Pod{pod}, Scheduled: pod.CreationTimestamp.Time}
+	sidecar := objects.Container{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	pod.Phase, pod.Containers = corev1.PodRunning, append([]objects.Container{sidecar}, pod.Containers...)
+	seen := CheckRuns{Pods: []*objects.Pod{pod}, Scheduled: pod.CreationTimestamp.Time}
 	running, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{}), seen)
 	NewWithT(t).Expect(running.Result).To(Equal(v1.CheckPassed))
 
-	seen.Pods[0].Status.Phase, seen.Pods[0].Status.Reason = corev1.PodFailed, "DeadlineExceeded"
-	seen.Pods[0].Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
+	seen.Pods[0].Phase, seen.Pods[0].Reason = corev1.PodFailed, "DeadlineExceeded"
+	seen.Pods[0].Containers[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
 	failed, report := evaluateCheck(checkedEcho(running), seen)
 	NewWithT(t).Expect(failed).To(Equal(running))
 	NewWithT(t).Expect(report.Transitions).To(BeEmpty())
@@ -63,7 +64,7 @@ func TestEvaluate_sidecars(t *testing.T) {
 
 func TestCheckRuns_LacksPod(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return checkTime.Add(-d) }
-	fresh := []corev1.Pod{ended(-3590, 0, `{"facts":1}`)}
+	fresh := []*objects.Pod{ended(-3590, 0, `{"facts":1}`)}
 	for name, c := range map[string]struct {
 		seen   CheckRuns
 		change func(*v1.Echo)

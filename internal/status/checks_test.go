@@ -33,18 +33,18 @@ func checkedEcho(was v1.EchoCheckStatus, changes ...func(*v1.Echo)) *v1.Echo {
 }
 
 // ended returns a check's pod that finished a number of seconds after checkTime. The pod was created ten seconds before it finished.
-func ended(seconds int, code int32, message string) corev1.Pod {
-	return corev1.Pod{
+func ended(seconds int, code int32, message string) *objects.Pod {
+	return objects.PodOf(&corev1.Pod{
 		Name:              "web-path-1-x",
 		CreationTimestamp: metav1.NewTime(checkTime.Add(time.Duration(seconds-10) * time.Second)),
 		Annotations:       map[string]string{v1.AppliedHashAnnotation: "h"},
 		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: objects.CheckContainer,
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message,
 				FinishedAt: metav1.NewTime(checkTime.Add(time.Duration(seconds) * time.Second))}}}}},
-	}
+	})
 }
 
-func found(v verdict.Verdict) corev1.Pod { return ended(0, 0, string(v.Encode())) }
+func found(v verdict.Verdict) *objects.Pod { return ended(0, 0, string(v.Encode())) }
 
 func evaluateCheck(echo *v1.Echo, seen CheckRuns) (v1.EchoCheckStatus, Report) {
 	seen.Hash = "h"
@@ -59,29 +59,29 @@ func TestEvaluate_result(t *testing.T) {
 	unfinished := verdict.Verdict{Facts: 1, Unfinished: verdict.DeadlinePassed}
 	interrupted := verdict.Verdict{Facts: 1, Unfinished: "reset"}
 	for name, c := range map[string]struct {
-		pods    []corev1.Pod
+		pods    []*objects.Pod
 		was     v1.CheckResult
 		change  func(*v1.Echo)
 		want    v1.CheckResult
 		message string
 	}{
 		"no run yet":   {nil, "", nil, v1.CheckUnknown, notRunYet},
-		"a run passed": {[]corev1.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
-		"expectations are not met": {[]corev1.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed,
+		"a run passed": {[]*objects.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
+		"expectations are not met": {[]*objects.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed,
 			"client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
-		"no Echo responds": {[]corev1.Pod{found(verdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed,
+		"no Echo responds": {[]*objects.Pod{found(verdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed,
 			`No Echo responds: "no response from a:80".`},
-		"a run that did not finish":  {[]corev1.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
-		"a run that was interrupted": {[]corev1.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
-		"a run that crashed": {[]corev1.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
+		"a run that did not finish":  {[]*objects.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
+		"a run that was interrupted": {[]*objects.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
+		"a run that crashed": {[]*objects.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
 			"it exited with code 137 (Error)"},
-		"a pod of another client": {[]corev1.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,
+		"a pod of another client": {[]*objects.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,
 			v1.CheckUnknown, "no valid result: it has a fact whose name is not valid."},
-		"the last of two runs counts": {[]corev1.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
-		"a pod of an old configuration": {[]corev1.Pod{func() corev1.Pod { p := found(failed); p.Annotations = nil; return p }()}, v1.CheckPassed,
+		"the last of two runs counts": {[]*objects.Pod{found(failed), ended(5, 0, string(passed.Encode()))}, "", nil, v1.CheckPassed, ""},
+		"a pod of an old configuration": {[]*objects.Pod{func() *objects.Pod { p := found(failed); p.AppliedHash = ""; return p }()}, v1.CheckPassed,
 			nil, v1.CheckPassed, ""},
 		"the pods are gone": {nil, v1.CheckFailed, nil, v1.CheckFailed, "as before"},
-		"scaled down":       {[]corev1.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, v1.CheckUnknown, scaledDown},
+		"scaled down":       {[]*objects.Pod{found(passed)}, v1.CheckPassed, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, v1.CheckUnknown, scaledDown},
 		"no URL":            {nil, "", func(e *v1.Echo) { e.Status.ExternalURL = "" }, v1.CheckUnknown, withoutURL},
 	} {
 		was := v1.EchoCheckStatus{Result: c.was}
@@ -125,7 +125,7 @@ func TestEvaluate_silence(t *testing.T) {
 	} {
 		v := verdict.Verdict{Problem: c.problem, Silent: c.silent, Address: "a:80"}
 		for _, was := range []v1.CheckResult{v1.CheckPassed, v1.CheckFailed, v1.CheckUnknown} {
-			got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: was}), CheckRuns{Pods: []corev1.Pod{found(v)}})
+			got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: was}), CheckRuns{Pods: []*objects.Pod{found(v)}})
 			if got.Result != c.want || got.Message != c.message || got.LastRunTime == nil {
 				t.Errorf("%s after %s: %+v", name, was, got)
 			}
@@ -143,15 +143,15 @@ func TestEvaluate_refused(t *testing.T) {
 }
 
 func TestEvaluate_verdictIsDue(t *testing.T) {
-	unschedulable := corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime),
+	unschedulable := objects.PodOf(&corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime),
 		Status: corev1.PodStatus{Phase: corev1.PodPending,
-			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}}
-	running := corev1.Pod{CreationTimestamp: metav1.NewTime(checkTime),
-		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}})
+	running := objects.PodOf(&corev1.Pod{CreationTimestamp: metav1.NewTime(checkTime),
+		Status: corev1.PodStatus{Phase: corev1.PodRunning}})
 	before := metav1.NewTime(checkTime.Add(-time.Hour))
 	for name, c := range map[string]struct {
 		ago     time.Duration // the time since a run should have begun
-		pods    []corev1.Pod
+		pods    []*objects.Pod
 		last    *metav1.Time
 		want    v1.CheckResult
 		message string
@@ -159,17 +159,17 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 	}{
 		"not yet": {100 * time.Second, nil, &before, v1.CheckPassed, "", 50 * time.Second},
 		"no pod":  {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
-		"not scheduled": {3 * time.Minute, []corev1.Pod{unschedulable}, &before, v1.CheckUnknown,
+		"not scheduled": {3 * time.Minute, []*objects.Pod{unschedulable}, &before, v1.CheckUnknown,
 			`Pod of the check cannot be scheduled: "0/1 nodes are available". Check spec.nodeSelector,`, 0},
-		"no pod but the last": {3 * time.Minute, []corev1.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
+		"no pod but the last": {3 * time.Minute, []*objects.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
 			"its Job has created no pod", 0},
-		"a node is behind":    {3 * time.Minute, []corev1.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
-		"a node is ahead":     {3 * time.Minute, []corev1.Pod{shifted(time.Hour)}, &before, v1.CheckPassed, "", 0},
-		"still running":       {3 * time.Minute, []corev1.Pod{running}, &before, v1.CheckUnknown, "did not finish in time", 0},
+		"a node is behind":    {3 * time.Minute, []*objects.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
+		"a node is ahead":     {3 * time.Minute, []*objects.Pod{shifted(time.Hour)}, &before, v1.CheckPassed, "", 0},
+		"still running":       {3 * time.Minute, []*objects.Pod{running}, &before, v1.CheckUnknown, "did not finish in time", 0},
 		"never run, no pod":   {3 * time.Minute, nil, nil, v1.CheckUnknown, "its Job has created no pod", 0},
-		"it is there":         {3 * time.Minute, []corev1.Pod{ended(-150, 0, `{"facts":1}`)}, &before, v1.CheckPassed, "", 0},
+		"it is there":         {3 * time.Minute, []*objects.Pod{ended(-150, 0, `{"facts":1}`)}, &before, v1.CheckPassed, "", 0},
 		"it is in the status": {3 * time.Minute, nil, &metav1.Time{Time: checkTime.Add(-150 * time.Second)}, v1.CheckPassed, "", 0},
-		"of another check": {3 * time.Minute, []corev1.Pod{func() corev1.Pod { p := ended(-150, 0, ""); p.Annotations = nil; return p }()},
+		"of another check": {3 * time.Minute, []*objects.Pod{func() *objects.Pod { p := ended(-150, 0, ""); p.AppliedHash = ""; return p }()},
 			&before, v1.CheckPassed, "", 0},
 	} {
 		echo := checkedEcho(v1.EchoCheckStatus{Result: v1.CheckPassed, LastRunTime: c.last})
@@ -213,7 +213,7 @@ func TestEvaluate_changesNoOtherCondition(t *testing.T) {
 		e.Status.Phase, e.Status.Message = v1.PhaseReady, "ready"
 		e.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllPodsReady"}}
 	})
-	_, report := evaluateCheck(echo, CheckRuns{Pods: []corev1.Pod{found(verdict.Verdict{Problem: "x"})}})
+	_, report := evaluateCheck(echo, CheckRuns{Pods: []*objects.Pod{found(verdict.Verdict{Problem: "x"})}})
 	if report.Status.Phase != v1.PhaseReady || len(report.Status.Conditions) != 2 ||
 		!meta.IsStatusConditionTrue(report.Status.Conditions, v1.ConditionReady) {
 		t.Errorf("got %+v", report.Status)

@@ -45,8 +45,8 @@ type Observation struct {
 	// Unwatched is true if a child lost the label that the watches filter by. The operator then receives no events for the child.
 	Unwatched bool
 	// Pods are the pods of the Deployment, newest first.
-	Pods       []corev1.Pod
-	Companions []corev1.Pod
+	Pods       []*objects.Pod
+	Companions []*objects.Pod
 	// Nodes contains the nodes on which the pods run, keyed by name.
 	Nodes     map[string]Node
 	HTTPRoute *gatewayv1.HTTPRoute
@@ -245,8 +245,8 @@ func measureObjects(status *v1.EchoStatus, seen Observation) {
 	}
 	if seen.Companions != nil {
 		status.Companions = 0
-		for i := range seen.Companions {
-			if seen.Companions[i].DeletionTimestamp.IsZero() && !objects.HasEnded(&seen.Companions[i]) {
+		for _, companion := range seen.Companions {
+			if !companion.Deleted && !companion.HasEnded() {
 				status.Companions++
 			}
 		}

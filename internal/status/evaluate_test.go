@@ -265,7 +265,7 @@ func TestEvaluate_explainsCause(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x")
 	seen := Observation{Deployment: seenDeployment(going, 2, 2, 1),
-		Pods: []corev1.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
+		Pods: []*objects.Pod{podWith(t, "p", containerWaits("ErrImagePull", "no such thing"))}}
 	status := Evaluate(echo, seen, nil, time.Now()).Status
 	g.Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message).To(ContainSubstring("1 of 2 pods are ready."))
 	g.Expect(meta.FindStatusCondition(status.Conditions, v1.ConditionDegraded).Message).To(ContainSubstring("no such thing"))
@@ -338,8 +338,8 @@ func (g generator) deployment() *appsv1.Deployment {
 	return d
 }
 
-func (g generator) pod(i int) corev1.Pod {
-	p := corev1.Pod{Namespace: "ns", Name: fmt.Sprintf("p%03d", i), CreationTimestamp: metav1.NewTime(clock)}
+func (g generator) pod(i int) *objects.Pod {
+	p := &corev1.Pod{Namespace: "ns", Name: fmt.Sprintf("p%03d", i), CreationTimestamp: metav1.NewTime(clock)}
 	p.Spec.NodeName = pick(g, "", "n1", "n2")
 	p.Status.Phase = pick(g, corev1.PodPending, corev1.PodRunning, corev1.PodFailed, corev1.PodSucceeded, corev1.PodUnknown)
 	p.Status.Message = g.text()
@@ -352,13 +352,13 @@ func (g generator) pod(i int) corev1.Pod {
 			corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 				Reason: pick(g, "", "ErrImagePull", "CrashLoopBackOff", "CreateContainerError"), Message: g.text()}}),
 		LastTerminationState: pick(g, corev1.ContainerState{}, corev1.ContainerState{Terminated: ended})}}
-	return p
+	return objects.PodOf(p)
 }
 
 const yesPod, noPod = corev1.ConditionTrue, corev1.ConditionFalse
 
 func (g generator) observation() Observation {
-	seen := Observation{Deployment: g.deployment(), Pods: []corev1.Pod{}, Companions: []corev1.Pod{}, Nodes: map[string]Node{}}
+	seen := Observation{Deployment: g.deployment(), Pods: []*objects.Pod{}, Companions: []*objects.Pod{}, Nodes: map[string]Node{}}
 	for i := range pick(g, 0, 1, 3, 60) {
 		seen.Pods = append(seen.Pods, g.pod(i))
 	}
@@ -506,7 +506,7 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	}
 	seen := Observation{Deployment: c.seen}
 	if c.pod != "" {
-		seen.Pods = []corev1.Pod{podWith(t, "p", c.pod)}
+		seen.Pods = []*objects.Pod{podWith(t, "p", c.pod)}
 	}
 	echo.Status = Evaluate(echo, seen, Classify(c.err), statusTime).Status
 	return echo

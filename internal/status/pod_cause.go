@@ -14,33 +14,29 @@ import (
 )
 
 // podCause returns why a pod is not ready, if the pod's status shows the reason.
-func podCause(pod *corev1.Pod) cause {
+func podCause(pod *objects.Pod) cause {
 	switch PodState(pod) {
 	case podReady, podTerminating:
 		return cause{}
 	case podFailed:
 		return cause{reason: v1.ReasonPodFailed, problem: message.Problem{Text: fmt.Sprintf("Pod %s has failed", pod.Name),
-			Quote: cmp.Or(pod.Status.Message, pod.Status.Reason), Advice: "If it happens again, check the node and spec.resources."}}
+			Quote: cmp.Or(pod.Message, pod.Reason), Advice: "If it happens again, check the node and spec.resources."}}
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
-			why, _, _ := strings.Cut(c.Message, " preemption: ")
-			return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(c.Message), problem: message.Problem{
-				Text: fmt.Sprintf("Pod %s cannot be scheduled", pod.Name), Quote: why, Advice: schedulingRemedy(c.Message)}}
-		}
+	if said := pod.Unschedulable; said != "" {
+		why, _, _ := strings.Cut(said, " preemption: ")
+		return cause{reason: v1.ReasonUnschedulable, lasting: lacksNode(said), problem: message.Problem{
+			Text: fmt.Sprintf("Pod %s cannot be scheduled", pod.Name), Quote: why, Advice: schedulingRemedy(said)}}
 	}
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range statuses {
-			if c := containerCause(pod, &statuses[i]); c != (cause{}) {
-				return c
-			}
+	for i := range pod.Containers {
+		if c := containerCause(pod, &pod.Containers[i]); c != (cause{}) {
+			return c
 		}
 	}
 	return cause{}
 }
 
 // containerCause returns why a container does not run, or does not keep running.
-func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
+func containerCause(pod *objects.Pod, status *objects.Container) cause {
 	if status.Ready {
 		return cause{}
 	}
@@ -69,7 +65,7 @@ func containerCause(pod *corev1.Pod, status *corev1.ContainerStatus) cause {
 // imageCause returns why an image cannot be pulled, in the registry's words. The kubelet prefixes these words with the state of its
 // back-off and the state of its gRPC call. Before Kubernetes 1.31, the kubelet drops the registry's words after each attempt and then
 // reports only the back-off.
-func imageCause(status *corev1.ContainerStatus, words string) cause {
+func imageCause(status *objects.Container, words string) cause {
 	for _, before := range []string{"ErrImagePull: ", " desc = "} {
 		if _, why, found := strings.Cut(words, before); found {
 			words = why
@@ -115,7 +111,7 @@ func lacksNode(said string) bool {
 }
 
 // crashCause returns the cause for a container that terminated although it should keep running.
-func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) cause {
+func crashCause(pod *objects.Pod, status *objects.Container, ended *corev1.ContainerStateTerminated) cause {
 	said := lastLine(ended.Message)
 	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, status.Name)
 	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{
@@ -130,7 +126,7 @@ func crashCause(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.C
 		c.problem.Advice = "Check spec.args and spec.env. " + logs
 	}
 	// If the certificate made an echo server terminate, the server's message names the Secret.
-	secret := objects.TLSSecret(pod)
+	secret := pod.TLSSecret
 	if secret != "" && status.Name == objects.ContainerName && strings.Contains(said, "Secret") && strings.Contains(said, secret) {
 		c.problem.Advice = fmt.Sprintf("Create or correct the Secret %s of type kubernetes.io/tls, or change spec.tls.secretName.", secret)
 		// The first termination does not count, because a Secret that is created together with the Echo may arrive late. The kubelet adds the

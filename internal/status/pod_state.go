@@ -34,26 +34,25 @@ type PodSummary struct {
 }
 
 // SummarizePod returns a pod's Echo and a summary of the pod, or false if the pod belongs to no Echo.
-func SummarizePod(pod *corev1.Pod) (types.NamespacedName, PodSummary, bool) {
-	echo := types.NamespacedName{Namespace: pod.Namespace, Name: objects.EchoOf(pod)}
-	companion := objects.IsCompanion(pod)
-	if echo.Name == "" || !companion && !objects.IsEchoPod(pod) {
+func SummarizePod(pod *objects.Pod) (types.NamespacedName, PodSummary, bool) {
+	echo := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Echo}
+	companion := pod.CompanionOf != ""
+	if echo.Name == "" || !companion && !pod.OfReplicaSet {
 		return echo, PodSummary{}, false
 	}
-	return echo, PodSummary{Name: pod.Name, Node: pod.Spec.NodeName, State: PodState(pod), Companion: companion}, true
+	return echo, PodSummary{Name: pod.Name, Node: pod.NodeName, State: PodState(pod), Companion: companion}, true
 }
 
 // PodState returns the state of a pod: Ready, NotReady, Pending, Failed, or Terminating.
-func PodState(pod *corev1.Pod) string {
+func PodState(pod *objects.Pod) string {
 	switch {
-	case !pod.DeletionTimestamp.IsZero():
+	case pod.Deleted:
 		return podTerminating
-	case slices.ContainsFunc(pod.Status.Conditions,
-		func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }):
+	case pod.Ready:
 		return podReady
-	case objects.HasEnded(pod):
+	case pod.HasEnded():
 		return podFailed
-	case pod.Status.Phase == corev1.PodRunning:
+	case pod.Phase == corev1.PodRunning:
 		return podNotReady
 	default:
 		return podPending
@@ -61,30 +60,30 @@ func PodState(pod *corev1.Pod) string {
 }
 
 // PodDiffers reports whether a change to a pod changes an Echo's status.
-func PodDiffers(before, after *corev1.Pod) bool {
-	return PodState(before) != PodState(after) || podCause(before) != podCause(after) || before.Spec.NodeName != after.Spec.NodeName
+func PodDiffers(before, after *objects.Pod) bool {
+	return PodState(before) != PodState(after) || podCause(before) != podCause(after) || before.NodeName != after.NodeName
 }
 
-// HasNewCause reports whether an update of a pod reveals a new reason why the pod is not ready. before is nil if the pod is new.
-func HasNewCause(before, after *corev1.Pod) bool {
+// HasNewCause reports whether an update of a pod reveals a new reason why the pod is not ready. before is empty if the pod is new.
+func HasNewCause(before, after *objects.Pod) bool {
 	now := podCause(after)
-	return now != (cause{}) && (before == nil || podCause(before) != now)
+	return now != (cause{}) && podCause(before) != now
 }
 
 // SortPods sorts pods by age, newest first.
-func SortPods(pods []corev1.Pod) {
-	slices.SortFunc(pods, func(a, b corev1.Pod) int {
+func SortPods(pods []*objects.Pod) {
+	slices.SortFunc(pods, func(a, b *objects.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 }
 
 // podStates returns the names of pods, grouped by state. The names for each state are sorted, and there are at most maxPodNames of them. The
 // result is never nil.
-func podStates(pods []corev1.Pod) map[string][]string {
+func podStates(pods []*objects.Pod) map[string][]string {
 	states := map[string][]string{}
-	for i := range pods {
-		state := PodState(&pods[i])
-		states[state] = append(states[state], pods[i].Name)
+	for _, pod := range pods {
+		state := PodState(pod)
+		states[state] = append(states[state], pod.Name)
 	}
 	for state, names := range states {
 		slices.Sort(names)

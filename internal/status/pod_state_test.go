@@ -20,43 +20,43 @@ import (
 const readyStatus = `{phase: Running, conditions: [{type: PodScheduled, status: "True"}, {type: Ready, status: "True"}]}`
 
 // companionOf returns a pod's companion as the API server would return it.
-func companionOf(t *testing.T, echo string) corev1.Pod {
+func companionOf(t *testing.T, echo string) *objects.Pod {
 	t.Helper()
 	g := NewWithT(t)
 	c := objects.CompanionState{
-		Owner: &corev1.Pod{Namespace: "ns", Name: "web-0", UID: "u", Spec: corev1.PodSpec{NodeName: "n"}},
+		Owner: objects.LabeledPodOf(&corev1.Pod{Namespace: "ns", Name: "web-0", UID: "u", Spec: corev1.PodSpec{NodeName: "n"}}),
 		Echo:  support.Echo("ns", echo, func(e *v1.Echo) { e.Finalizers = []string{v1.Finalizer} }),
 		Node:  &corev1.Node{},
 	}
 	plan, err := c.Plan(testConfig(), objects.Policy{MaxReplicas: 20}, time.Now())
 	g.Expect(err).NotTo(HaveOccurred())
-	pod := corev1.Pod{}
-	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, &pod)).To(Succeed())
-	return pod
+	pod := &corev1.Pod{}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, pod)).To(Succeed())
+	return objects.PodOf(pod)
 }
 
 func TestSummarizePod(t *testing.T) {
-	own := corev1.Pod{
+	own := objects.PodOf(&corev1.Pod{
 		Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/instance": "x"},
 		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", Controller: new(true)}},
 		Spec:            corev1.PodSpec{NodeName: "n"},
 		Status:          corev1.PodStatus{Phase: corev1.PodRunning},
-	}
+	})
 	companion := companionOf(t, "x")
-	strange, unnamed := *own.DeepCopy(), *own.DeepCopy()
-	strange.OwnerReferences[0].Kind, unnamed.Labels = "Job", nil
+	strange, unnamed := *own, *own
+	strange.OfReplicaSet, unnamed.Echo = false, ""
 	for name, c := range map[string]struct {
-		pod  corev1.Pod
+		pod  *objects.Pod
 		want PodSummary
 		is   bool
 	}{
 		"own":        {own, PodSummary{Name: "x-1", Node: "n", State: podNotReady}, true},
 		"companion":  {companion, PodSummary{Name: companion.Name, State: podPending, Companion: true}, true},
-		"another's":  {strange, PodSummary{}, false},
-		"of no Echo": {unnamed, PodSummary{}, false},
-		"asks, only": {corev1.Pod{}, PodSummary{}, false},
+		"another's":  {&strange, PodSummary{}, false},
+		"of no Echo": {&unnamed, PodSummary{}, false},
+		"asks, only": {&objects.Pod{}, PodSummary{}, false},
 	} {
-		echo, got, is := SummarizePod(&c.pod)
+		echo, got, is := SummarizePod(c.pod)
 		if got != c.want || is != c.is || is && (echo != types.NamespacedName{Namespace: "ns", Name: "x"}) {
 			t.Errorf("%s: got %v, %+v, %t", name, echo, got, is)
 		}
@@ -65,8 +65,8 @@ func TestSummarizePod(t *testing.T) {
 
 func TestPodStates(t *testing.T) {
 	going := podWith(t, "g", readyStatus)
-	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-	got := podStates([]corev1.Pod{
+	going.Deleted = true
+	got := podStates([]*objects.Pod{
 		going,
 		podWith(t, "r2", readyStatus),
 		podWith(t, "r1", readyStatus),
@@ -81,7 +81,7 @@ func TestPodStates(t *testing.T) {
 }
 
 func TestPodStates_isBounded(t *testing.T) {
-	var pods []corev1.Pod
+	var pods []*objects.Pod
 	for i := range 60 {
 		pods = append(pods, podWith(t, fmt.Sprintf("p%02d", i), `{}`))
 	}
@@ -97,26 +97,26 @@ func TestPodDiffers(t *testing.T) {
 	crashed := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`)
 	starting := podWith(t, "p", `{phase: Running, containerStatuses: [{name: echo, state: {running: {}}}]}`)
 	pending := podWith(t, "p", `{phase: Pending}`)
-	assigned := *pending.DeepCopy()
-	assigned.Spec.NodeName = "n"
+	assigned := *pending
+	assigned.NodeName = "n"
 	for name, c := range map[string]struct {
-		before, after corev1.Pod
+		before, after *objects.Pod
 		want          bool
 	}{
 		"nothing that the status shows": {ready, other, false},
 		"became ready":                  {starting, ready, true},
-		"was assigned to a node":        {pending, assigned, true}, // the status also depends on the node, which may have problems
+		"was assigned to a node":        {pending, &assigned, true}, // the status also depends on the node, which may have problems
 		"crashed":                       {starting, crashed, true},
 	} {
-		NewWithT(t).Expect(PodDiffers(&c.before, &c.after)).To(Equal(c.want), name)
+		NewWithT(t).Expect(PodDiffers(c.before, c.after)).To(Equal(c.want), name)
 	}
 }
 
 func TestSortPods_newestFirst(t *testing.T) {
-	pod := func(name string, seconds int64) corev1.Pod {
-		return corev1.Pod{Name: name, CreationTimestamp: metav1.Unix(seconds, 0)}
+	pod := func(name string, seconds int64) *objects.Pod {
+		return objects.PodOf(&corev1.Pod{Name: name, CreationTimestamp: metav1.Unix(seconds, 0)})
 	}
-	pods := []corev1.Pod{pod("old", 1), pod("b", 2), pod("a", 2), pod("new", 3)}
+	pods := []*objects.Pod{pod("old", 1), pod("b", 2), pod("a", 2), pod("new", 3)}
 	SortPods(pods)
 	for i, want := range []string{"new", "a", "b", "old"} {
 		NewWithT(t).Expect(pods[i].Name).To(Equal(want), "pod %d", i)
@@ -124,16 +124,16 @@ func TestSortPods_newestFirst(t *testing.T) {
 }
 
 func TestHasNewCause(t *testing.T) {
-	waiting := func(reason string) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "echo", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}}}}}
+	waiting := func(reason string) *objects.Pod {
+		return objects.PodOf(&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: "echo", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}}}}})
 	}
 	for name, c := range map[string]struct {
-		before, after *corev1.Pod
+		before, after *objects.Pod
 		want          bool
 	}{
-		"starts":     {nil, waiting("ContainerCreating"), false},
-		"new":        {nil, waiting("ImagePullBackOff"), true},
+		"starts":     {&objects.Pod{}, waiting("ContainerCreating"), false},
+		"new":        {&objects.Pod{}, waiting("ImagePullBackOff"), true},
 		"appears":    {waiting("ContainerCreating"), waiting("ImagePullBackOff"), true},
 		"stays":      {waiting("ImagePullBackOff"), waiting("ImagePullBackOff"), false},
 		"changes":    {waiting("ImagePullBackOff"), waiting("CreateContainerConfigError"), true},
@@ -184,10 +184,7 @@ func TestPodCause_missingCertificate(t *testing.T) {
 			"certificate", `Container echo of pod p terminated with exit code 1: "certificate of the proxy".` + logs, false},
 	} {
 		pod := podWith(t, "p", `{phase: Running, containerStatuses: [{`+c.container+`}]}`)
-		if c.secret != "" {
-			pod.Spec.Volumes = []corev1.Volume{
-				{Name: "tls", Secret: &corev1.SecretVolumeSource{SecretName: c.secret}}}
-		}
-		NewWithT(t).Expect(flat(podCause(&pod))).To(Equal(cause{reason: v1.ReasonPodsCrashing, problem: whole(c.message), lasting: c.lasting}), name)
+		pod.TLSSecret = c.secret
+		NewWithT(t).Expect(flat(podCause(pod))).To(Equal(cause{reason: v1.ReasonPodsCrashing, problem: whole(c.message), lasting: c.lasting}), name)
 	}
 }

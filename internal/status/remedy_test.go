@@ -34,7 +34,7 @@ type troubled struct {
 
 // withPod returns an observation of an Echo whose pod has the given status.
 func withPod(t *testing.T, status string) Observation {
-	return Observation{Deployment: seenDeployment(going, 1, 1, 0), Pods: []corev1.Pod{podWith(t, "p", status)}}
+	return Observation{Deployment: seenDeployment(going, 1, 1, 0), Pods: []*objects.Pod{podWith(t, "p", status)}}
 }
 
 // scheduler returns a pod status that contains a message from the scheduler.
@@ -85,7 +85,7 @@ func remedyPodCases(t *testing.T) map[string]troubled {
 			seen: rejecting(`pods "x" is forbidden: error looking up service account ns/m: serviceaccount "m" not found`), advice: "Create it, or change spec.serviceAccountName"},
 		"a node": {reason: v1.ReasonNodeProblem, seen: func() Observation {
 			seen := withPod(t, `{phase: Running}`)
-			seen.Pods[0].Spec.NodeName, seen.Nodes = "n", map[string]Node{"n": {1, ProblemsOf(node(false, notReady))}}
+			seen.Pods[0].NodeName, seen.Nodes = "n", map[string]Node{"n": {1, ProblemsOf(node(false, notReady))}}
 			return seen
 		}(), advice: "Repair the node"},
 		"a paused Deployment": {reason: v1.ReasonDeploymentPaused, seen: func() Observation {

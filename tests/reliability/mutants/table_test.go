@@ -103,7 +103,7 @@ func found() []mutant {
 func own() []mutant {
 	return []mutant{
 		{"a cause waits until events are gathered", "affectsOnlyCounts",
-			"return !status.HasNewCause(old, pod)", "return pod != old", "Test", reconciler},
+			"return !status.HasNewCause(objects.PodOf(cmp.Or(old, &corev1.Pod{})), objects.PodOf(pod))", "return pod != old", "Test", reconciler},
 		{"a field that another client keeps changing is corrected without a pause", "wait",
 			"c.count < 2", "c.count < 1000", "TestConverge_correctsContestedFieldLessOften", reconciler},
 		{"a new child is merged into an existing object", "applyChild",
@@ -118,7 +118,7 @@ func own() []mutant {
 		{"an object that is no longer desired is kept", "ensure",
 			"return nil, w.remove(ctx, live)\n\t}\n\tif live", "return nil, nil\n\t}\n\tif live", "TestScenarios", simulation},
 		{"companions are left when their Echo is deleted", "deleteRemaining",
-			"for i := range left.companions {", "for i := range left.companions[:0] {", "Test", reconciler},
+			"for _, companion := range left.companions {", "for _, companion := range left.companions[:0] {", "Test", reconciler},
 		{"no one checks whether the pods are gone", "reconcileDelete",
 			"return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)",
 			"return 0, r.classify(echo, unwritten)", "Test", reconciler},
