@@ -106,7 +106,7 @@ func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
 
 // cacheLacksCronJobs makes the operator read CronJobs from the cache, which lacks them, and everything else from the API server.
 func cacheLacksCronJobs(w *World) {
-	w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+	w.Dependencies.Client = interceptor.NewClient(Stripped(w.Server, objects.Strip), interceptor.Funcs{
 		Get: func(ctx context.Context, server client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, ok := object.(*batchv1.CronJob); ok {
 				return w.Cache.Get(ctx, key, object, options...)
@@ -181,7 +181,7 @@ func TestCheckReconciler_tryPod(t *testing.T) {
 		"no API server":   {errors.New("connection refused"), ""},
 	} {
 		w := New(t)
-		w.Dependencies.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+		w.Dependencies.Client = interceptor.NewClient(w.Cache, interceptor.Funcs{
 			Create: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.CreateOption) error {
 				NewWithT(t).Expect((&client.CreateOptions{}).ApplyOptions(options).DryRun).To(Equal([]string{metav1.DryRunAll}))
 				return c.answer

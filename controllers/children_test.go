@@ -69,7 +69,7 @@ func TestConverge_failedReadPreventsWrites(t *testing.T) {
 	w := New(t, StoredEcho())
 	echo := w.Current(t)
 	r := echoReconciler(w)
-	r.Client = interceptor.NewClient(w.Server, interceptor.Funcs{
+	r.Client = interceptor.NewClient(w.Cache, interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("no")
 		}})

@@ -142,13 +142,16 @@ func TestListPods(t *testing.T) {
 	neighbour := pod(func(p *corev1.Pod) { p.Name, p.Labels["app.kubernetes.io/instance"] = "y-1", "y" })
 	copied := pod(func(p *corev1.Pod) { p.Name, p.OwnerReferences[0].Kind = "copied", "Job" })
 	w := New(t, EchoPod(), newer, elsewhere, neighbour, copied, CompanionPod(t))
-	for _, which := range []client.ListOption{cachedPodsOf(StoredEcho()), livePodsOf(StoredEcho())} {
-		pods, companions, err := listPods(t.Context(), w.Server, StoredEcho(), which)
+	for _, c := range []struct {
+		from  client.Reader
+		which client.ListOption
+	}{{w.Cache, cachedPodsOf(StoredEcho())}, {w.Server, livePodsOf(StoredEcho())}} {
+		pods, companions, err := listPods(t.Context(), c.from, StoredEcho(), c.which)
 		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 ||
 			companions[0].Name != CompanionPod(t).Name {
 			t.Errorf("got %v and %v, %v", pods, companions, err)
 		}
-		if pods, companions, err := listPods(t.Context(), New(t).Server, StoredEcho(), which); err != nil ||
+		if pods, companions, err := listPods(t.Context(), New(t).Server, StoredEcho(), c.which); err != nil ||
 			pods == nil || companions == nil {
 			t.Errorf("no pods must be an empty list: %v, %v, %v", pods, companions, err)
 		}

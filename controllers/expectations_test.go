@@ -77,7 +77,7 @@ func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	w := New(t)
 	r := echoReconciler(w)
 	r.expectations.wrote(StoredEcho(), nil, versioned("9"), r.Now())
-	r.Client = (&Fallible{Fails: 1}).Over(w.Server, "cache")
+	r.Client = (&Fallible{Fails: 1}).Over(w.Cache, "cache")
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().To(MatchError(ErrRefused))
 	_, kept := r.expectations.get(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeTrue())

@@ -11,9 +11,11 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,8 +31,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// World consists of a fake API server, and a cache that may differ from it. It simulates errors and delays that tests cannot cause in a real
-// API server.
+// World consists of a fake API server, and caches that may differ from it. It simulates errors and delays that tests cannot cause in a real
+// API server. Like the operator's caches, its caches keep only the parts of objects that the operator reads.
 type World struct {
 	Server, Cache client.WithWatch
 	Dependencies  Dependencies
@@ -40,14 +42,15 @@ type World struct {
 	Fail func(write string) error
 
 	recorder *events.FakeRecorder
+	// labeled reads the pods with a companion label.
+	labeled client.WithWatch
 }
 
 // New returns a world whose cache and API server contain the same objects.
 func New(t *testing.T, objects ...client.Object) *World {
 	t.Helper()
 	w := NewLate(t, objects, objects)
-	w.Cache = w.Server
-	w.Dependencies.Client = w.Server
+	w.fillCaches(w.Server)
 	return w
 }
 
@@ -55,9 +58,8 @@ func New(t *testing.T, objects ...client.Object) *World {
 func NewLate(t *testing.T, cached, live []client.Object) *World {
 	t.Helper()
 	w := &World{recorder: events.NewFakeRecorder(100), Fail: func(string) error { return nil }}
-	w.Server, w.Cache = w.start(t, live), w.start(t, cached)
+	w.Server = w.start(t, live)
 	w.Dependencies = Dependencies{
-		Client:   w.Cache,
 		Live:     w.Server,
 		Recorder: w.recorder,
 		Images:   objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"},
@@ -65,7 +67,51 @@ func NewLate(t *testing.T, cached, live []client.Object) *World {
 		Policy:   objects.Policy{MaxReplicas: 20},
 		Now:      func() time.Time { return time.Unix(1000, 0) },
 	}
+	w.fillCaches(w.start(t, cached))
 	return w
+}
+
+// fillCaches makes the caches hold what the operator's caches would keep of a client's objects. Writes go to the client.
+func (w *World) fillCaches(c client.WithWatch) {
+	w.Cache, w.labeled = Stripped(c, objects.Strip), Stripped(c, objects.StripLabeledPod)
+	w.Dependencies.Client = w.Cache
+}
+
+// Stripped returns a client that applies a cache's transform to all objects that it reads.
+func Stripped(c client.WithWatch, transform toolscache.TransformFunc) client.WithWatch {
+	strip := func(object runtime.Object) error {
+		kept, err := transform(object)
+		reflect.ValueOf(object).Elem().Set(reflect.ValueOf(kept).Elem())
+		return err
+	}
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if err := c.Get(ctx, key, object, options...); err != nil {
+				return err
+			}
+			return strip(object)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if err := c.List(ctx, list, options...); err != nil {
+				return err
+			}
+			return meta.EachListItem(list, strip)
+		},
+	})
+}
+
+// ofStripped makes an index read only what the cache keeps of an object.
+func ofStripped(index client.IndexerFunc) client.IndexerFunc {
+	return func(object client.Object) []string { return index(kept(object)) }
+}
+
+// kept returns a copy of what the cache keeps of an object.
+func kept(object client.Object) client.Object {
+	stripped, err := objects.Strip(object.DeepCopyObject())
+	if err != nil {
+		panic(err)
+	}
+	return stripped.(client.Object)
 }
 
 // FailOn makes all writes with the given name fail. The name has the form of an entry in Writes.
@@ -88,10 +134,10 @@ func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
 	}
 	builder := fake.NewClientBuilder()
 	for name, index := range podIndexes() {
-		builder.WithIndex(&corev1.Pod{}, name, index)
+		builder.WithIndex(&corev1.Pod{}, name, ofStripped(index))
 	}
 	return builder.WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
-		WithIndex(&corev1.Pod{}, byOwner, ownerOfCompanion).
+		WithIndex(&corev1.Pod{}, byOwner, ofStripped(ownerOfCompanion)).
 		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 		WithInterceptorFuncs(w.interceptor()).Build()
 }
@@ -196,12 +242,12 @@ func CompanionPod(t *testing.T) *corev1.Pod {
 	return pod
 }
 
-// Current returns the Echo as the API server stores it.
+// Current returns what the cache keeps of the Echo in the API server.
 func (w *World) Current(t *testing.T) *v1.Echo {
 	t.Helper()
 	echo := &v1.Echo{}
 	NewWithT(t).Expect(w.Server.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, echo)).To(Succeed())
-	return echo
+	return kept(echo).(*v1.Echo)
 }
 
 // ErrRefused is the error that failing requests return.
@@ -246,13 +292,13 @@ func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
 // FailRead makes one of a world's reads fail. Reads are numbered from 1.
 func (w *World) FailRead(number int) *Fallible {
 	f := &Fallible{Fails: number}
-	w.Cache = f.Over(w.Cache, "cache")
+	w.Cache, w.labeled = f.Over(w.Cache, "cache"), f.Over(w.labeled, "cache")
 	w.Dependencies.Client, w.Dependencies.Live = w.Cache, f.Over(w.Server, "API server")
 	return f
 }
 
 // Labeled returns the cache of pods with a companion label. The cache supports only reads.
-func (w *World) Labeled() cache.Cache { return readerCache{reader: w.Cache} }
+func (w *World) Labeled() cache.Cache { return readerCache{reader: w.labeled} }
 
 type readerCache struct {
 	cache.Cache
@@ -279,7 +325,7 @@ type Updates map[string]struct {
 func (u Updates) Check(t *testing.T, selects predicate.Predicate) {
 	t.Helper()
 	for name, c := range u {
-		selected := selects.Update(event.UpdateEvent{ObjectOld: c.Before, ObjectNew: c.After})
+		selected := selects.Update(event.UpdateEvent{ObjectOld: kept(c.Before), ObjectNew: kept(c.After)})
 		NewWithT(t).Expect(selected).To(Equal(c.Selected), name)
 	}
 }

@@ -17,9 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-// store is a reader that holds Echoes, pods, and a lease. Its errors depend on the Go type of the object to read.
+// store is a reader that holds Echoes, pods, and a lease. Like the operator's cache, it returns only the parts that the operator reads. Its
+// errors depend on the Go type of the object to read.
 type store struct {
 	echoes []v1.Echo
 	pods   []corev1.Pod
@@ -34,6 +36,9 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, object client.Objec
 		for i := range s.echoes {
 			if client.ObjectKeyFromObject(&s.echoes[i]) == key {
 				s.echoes[i].DeepCopyInto(into)
+				if _, err := objects.Strip(into); err != nil {
+					return err
+				}
 				return s.fail["Echo"]
 			}
 		}
@@ -68,7 +73,11 @@ func (s *store) List(_ context.Context, list client.ObjectList, given ...client.
 	case *corev1.PodList:
 		for i := range s.pods {
 			if in(s.pods[i].Namespace) {
-				into.Items = append(into.Items, s.pods[i])
+				stripped, err := objects.Strip(&s.pods[i])
+				if err != nil {
+					return err
+				}
+				into.Items = append(into.Items, *stripped.(*corev1.Pod))
 			}
 		}
 		return s.fail["PodList"]
