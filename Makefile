@@ -150,7 +150,7 @@ vet: ## Run go vet.
 	@for module in . $(test_modules) $(tested_tools); do (cd "$$module" && go vet ./...); done
 
 .PHONY: lint lint-fix
-lint: ## Run the linters, and check the spelling and vocabulary of the documentation.
+lint: ## Run the linters, and check the spelling and vocabulary of documentation, manifests, and code.
 lint-fix: ## Run the linters and fix what they can fix.
 lint-fix: lint_flags := --fix
 lint lint-fix:
@@ -158,8 +158,7 @@ lint lint-fix:
 		(cd "$$module" && "$$tools/golangci-lint" run --allow-parallel-runners $(lint_flags) ./...); done
 	@$(call tool,lint)/golangci-lint-kube-api-linter run -c .golangci-kal.yml ./api/...
 	@$(call tool,lint)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
-	@$(call tool,lint)/misspell -error *.md docs/*/*.md config/catalog/*.md
-	@go run -trimpath ./tests/words
+	@tools/make/words
 
 # Tidying Traefik's module would download all modules that its dependencies depend on: gigabytes.
 tidied := . $(dir $(filter-out tools/traefik/%,$(wildcard tools/*/go.mod))) $(test_modules)
