@@ -87,7 +87,7 @@ func printed(t *testing.T, arguments ...string) (string, error) {
 	return string(text), failed
 }
 
-func TestCommandsThatPrint(t *testing.T) {
+func TestRun_prints(t *testing.T) {
 	file := channels(t, twoChannels)
 	onlyCandidate := channels(t, strings.Split(twoChannels, "---\nschema: olm.channel\npackage: echo-operator\nname: stable")[0])
 	for name, c := range map[string]struct {
@@ -112,57 +112,35 @@ func TestCommandsThatPrint(t *testing.T) {
 	}
 }
 
-func TestOpenRewritesTheFile(t *testing.T) {
-	const third = "- name: echo-operator.v0.3.0\n  replaces: echo-operator.v0.2.0\n  skipRange: '>=0.0.1 <0.3.0'\n"
-	const alone = "- name: echo-operator.v0.3.0\n  replaces: echo-operator.v0.1.0\n  skipRange: '>=0.0.1 <0.3.0'\n"
-	head, stable, _ := strings.Cut(twoChannels, "---\nschema: olm.channel\npackage: echo-operator\nname: stable")
-	stable = "---\nschema: olm.channel\npackage: echo-operator\nname: stable" + stable
-	unreleased, _, _ := strings.Cut(head, "- name: echo-operator.v0.2.0")
-	for name, c := range map[string]struct {
-		arguments []string
-		want      string
-	}{
-		"one channel":                    {[]string{"0.3.0", "", "candidate"}, head + third + stable},
-		"a version that is already open": {[]string{"0.2.0", "", "candidate"}, twoChannels},
-		"without an unreleased version":  {[]string{"0.3.0", "0.2.0", "candidate"}, unreleased + alone + stable},
-		"two channels":                   {[]string{"0.3.0", "", "candidate", "stable"}, head + third + stable + alone},
-	} {
-		file := channels(t, twoChannels)
-		if _, err := printed(t, append([]string{"open", file}, c.arguments...)...); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
-			t.Errorf("%s: the file is\n%s(%v), want\n%s", name, got, err, c.want)
-		}
+// TestOpen_rewritesTheFile checks that the comment and the other channel stay.
+func TestOpen_rewritesTheFile(t *testing.T) {
+	file := channels(t, twoChannels)
+	if _, err := printed(t, "open", file, "0.3.0", "", "candidate"); err != nil {
+		t.Error(err)
+	}
+	const third = "- name: echo-operator.v0.3.0\n  replaces: echo-operator.v0.2.0\n  skipRange: '>=0.0.1 <0.3.0'\n---\n"
+	want := strings.Replace(twoChannels, "skipRange: '>=0.0.1 <0.2.0'\n---\n", "skipRange: '>=0.0.1 <0.2.0'\n"+third, 1)
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("the file is\n%s(%v), want\n%s", got, err, want)
 	}
 }
 
-func TestMistakes(t *testing.T) {
-	for name, c := range map[string]struct{ arguments, want string }{
-		"no command":              {"", "usage: channels"},
-		"no file":                 {"default", "usage: channels"},
-		"a missing file":          {"default absent.yaml", "absent.yaml"},
-		"another command":         {"close FILE", `unknown command "close"`},
-		"no version":              {"of FILE", `unknown command "of"`},
-		"two versions":            {"of FILE 0.1.0 0.2.0", `unknown command "of"`},
-		"one argument too many":   {"default FILE 0.1.0", `unknown command "default"`},
-		"no channel to open":      {"open FILE 0.3.0 0.2.0", `unknown command "open"`},
-		"an unknown version":      {"release-config FILE 0.3.0", "no channel has version 0.3.0"},
-		"no version of a release": {"release-config FILE", `unknown command "release-config"`},
+func TestRun_mistakes(t *testing.T) {
+	file, invalid := channels(t, twoChannels), channels(t, "name: candidate\nentries: none\n")
+	for arguments, want := range map[string]string{
+		"":                          "usage: channels",
+		"default absent.yaml":       "absent.yaml",
+		"default INVALID":           invalid + ": ",
+		"of FILE":                   `unknown command "of"`,
+		"open FILE 0.3.0 0.2.0":     `unknown command "open"`,
+		"release-config FILE 0.3.0": "no channel has version 0.3.0",
 	} {
-		file := channels(t, twoChannels)
-		got, err := printed(t, strings.Fields(strings.ReplaceAll(c.arguments, "FILE", file))...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || got != "" {
-			t.Errorf("%s: printed %q, %v, want %q", name, got, err, c.want)
-		}
-		if after, err := os.ReadFile(file); err != nil || string(after) != twoChannels {
-			t.Errorf("%s: the file became\n%s(%v)", name, after, err)
+		got, err := printed(t, strings.Fields(strings.NewReplacer("FILE", file, "INVALID", invalid).Replace(arguments))...)
+		if err == nil || !strings.Contains(err.Error(), want) || got != "" {
+			t.Errorf("%s: printed %q, %v, want %q", arguments, got, err, want)
 		}
 	}
-	for name, content := range map[string]string{"no YAML": "a: [\n", "entries that are not a list": "name: candidate\nentries: none\n"} {
-		file := channels(t, content)
-		if _, err := printed(t, "default", file); err == nil || !strings.HasPrefix(err.Error(), file+": ") {
-			t.Errorf("%s: %v, want the file's name", name, err)
-		}
+	if after, err := os.ReadFile(file); err != nil || string(after) != twoChannels {
+		t.Errorf("the file became\n%s(%v)", after, err)
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -48,19 +46,6 @@ func TestPanelsAreOfTypesThatTheConsoleShows(t *testing.T) {
 			if target.Expr == "" || target.Datasource != nil {
 				t.Errorf("the target of %q is %+v", panel.Title, target)
 			}
-		}
-	}
-}
-
-func TestErrors(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty.json")
-	if err := os.WriteFile(empty, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, arguments := range map[string][]string{"no file": {}, "two files": {"a", "b"}, "a missing file": {"nothing"},
-		"no JSON": {"main.go"}, "no panels": {empty}} {
-		if err := run(&bytes.Buffer{}, arguments); err == nil {
-			t.Errorf("%s is not an error", name)
 		}
 	}
 }
