@@ -97,7 +97,7 @@ CLUSTER := go run -trimpath ./tests/cluster
 
 # Separate modules, because of their dependencies. `make test` also tests the modules of tool sets that have tests.
 test_modules := tests/clients tests/packaging
-tested_tools := tools/generate tools/prometheus tools/vulncheck
+tested_tools := tools/generate tools/vulncheck
 
 ##@ General
 

@@ -17,7 +17,7 @@ least := 90
 raced := $(covered) ./echoserver/... ./pathcheck/... ./cmd/echo-server
 
 # unit: the settings of tools/make/unit.
-unit = RACED="$(raced)" MODULES="$(strip $(filter-out tests/clients tools/prometheus,$(test_modules) $(tested_tools)))"
+unit = RACED="$(raced)" MODULES="$(strip $(filter-out tests/clients,$(test_modules) $(tested_tools)))"
 
 .PHONY: setup-envtest
 setup-envtest: ## Build the API server for integration tests and print its folder, for KUBEBUILDER_ASSETS.
@@ -39,8 +39,11 @@ test-unraced: ## Run the unit tests that `make race` does not run.
 	@$(assets) $(unit) tools/make/unit others $(TESTFLAGS)
 
 .PHONY: test-alerts
-test-alerts: ## Evaluate the alerts and the dashboard with Prometheus' engine.
-	@cd tools/prometheus && go test -trimpath -count=1 $(TESTFLAGS) ./...
+test-alerts: ## Test the alerts and the dashboard's queries with promtool. 6 minutes to build Prometheus.
+	@tools/make/require jq jq
+	@promtool=$(call tool,prometheus)/promtool; "$$promtool" test rules internal/telemetry/testdata/alerts_test.yaml; \
+	jq '{groups: [{name: "dashboard", rules: [.panels[].targets[]?.expr | {record: "query", expr: .}]}]}' config/grafana/echo-operator.json | \
+		"$$promtool" check rules --lint=none
 
 .PHONY: reliability
 reliability: ## Search for faults that the operator does not survive: everything in docs/explanation/reliability.md that does not require root.
