@@ -37,20 +37,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRecord_longLines checks that a line is recorded in full even if it does not fit in a buffer. It also checks that the command ends if
-// the terminal is closed.
-func TestRecord_longLines(t *testing.T) {
-	lines, err := record(io.Discard, []string{"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; echo end"})
-	if err != nil || len(lines) != 2 || len(lines[0].text) != 300000 || lines[1].text != "end" {
-		t.Errorf("%d lines, %v", len(lines), err)
-	}
-	closed, write := io.Pipe()
-	_ = closed.Close()
-	if _, err := record(write, []string{"yes"}); err == nil {
-		t.Error("an output that cannot be copied is not an error")
-	}
-}
-
 // TestRun_failure checks that a failed demo leaves the previous picture unchanged.
 func TestRun_failure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.svg")
