@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 
@@ -138,32 +137,6 @@ func merged(labels map[string]string, key, value string) map[string]string {
 	labels = maps.Clone(labels)
 	labels[key] = value
 	return labels
-}
-
-// TestChart_isOfTheVersion checks that the chart references the same project images as config/manager. In a release, the images are
-// referenced by digest.
-func TestChart_isOfTheVersion(t *testing.T) {
-	metadata := loadChart(t).Metadata
-	if metadata.Version != version(t) || metadata.AppVersion != version(t) {
-		t.Errorf("the chart has the versions %s and %s, but VERSION contains %s", metadata.Version, metadata.AppVersion, version(t))
-	}
-	named := ownImages(t, "charts/echo-operator/values.yaml")
-	slices.Sort(named)
-	for _, file := range []string{"config/manager/manager.yaml", "charts/echo-operator/Chart.yaml"} {
-		images := ownImages(t, file)
-		slices.Sort(images)
-		if images = slices.Compact(images); !slices.Equal(images, named) {
-			t.Errorf("%s has the images %v, but values.yaml has %v", file, images, named)
-		}
-	}
-}
-
-func TestChart_hasGeneratedFiles(t *testing.T) {
-	for file, source := range map[string]string{"echoes.yaml": "config/crd/bases/example.com_echoes.yaml", "role.yaml": "config/rbac/role.yaml"} {
-		if text(t, "charts/echo-operator/files", file) != text(t, source) {
-			t.Errorf("%s in the chart differs from %s: run 'make manifests'", file, source)
-		}
-	}
 }
 
 // TestChart_describesItself checks the chart's metadata and notes. The values of Artifact Hub annotations are YAML.

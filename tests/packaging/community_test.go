@@ -1,13 +1,11 @@
 package packaging
 
 import (
-	"encoding/base64"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -23,31 +21,20 @@ func TestCommunityFields(t *testing.T) {
 		"annotation containerImage": {csv.Annotations["containerImage"], `^[^/]+/[^/]+/[^/:]+:.+$`},
 		"annotation repository":     {csv.Annotations["repository"], `^https?://.+$`},
 		"annotation support":        {csv.Annotations["support"], `^.{3,}$`},
-		"annotation description":    {csv.Annotations["description"], `^.{10,}$`},
-		"annotation alm-examples":   {csv.Annotations["alm-examples"], `(?s)^.{30,}$`},
+		"support workflow": {csv.Annotations["marketplace.openshift.io/support-workflow"],
+			"^" + regexp.QuoteMeta(csv.Annotations["repository"]) + "/issues$"},
+		"annotation description":  {csv.Annotations["description"], `^.{10,}$`},
+		"annotation alm-examples": {csv.Annotations["alm-examples"], `(?s)^.{30,}$`},
 	} {
 		if !regexp.MustCompile(want.pattern).MatchString(want.value) {
 			t.Errorf("%s is %q, but must match %s", field, want.value, want.pattern)
 		}
-	}
-	if _, err := time.Parse(time.RFC3339, csv.Annotations["createdAt"]); err != nil {
-		t.Errorf("annotation createdAt: %v", err)
 	}
 	for list, length := range map[string]int{"maintainers": len(csv.Spec.Maintainers), "links": len(csv.Spec.Links),
 		"keywords": len(csv.Spec.Keywords)} {
 		if length == 0 {
 			t.Errorf("there are no %s", list)
 		}
-	}
-}
-
-func TestIconIsTheFile(t *testing.T) {
-	icons := bundleCSV(t).Spec.Icon
-	if len(icons) != 1 || icons[0].MediaType != "image/svg+xml" {
-		t.Fatalf("the icons are %+v", icons)
-	}
-	if icon, err := base64.StdEncoding.DecodeString(icons[0].Data); err != nil || string(icon) != text(t, "config", "manifests", "icon.svg") {
-		t.Errorf("the icon is %q, not config/manifests/icon.svg: %v", icon, err)
 	}
 }
 
@@ -114,12 +101,5 @@ func TestHelpTexts_nameWhatIsShown(t *testing.T) {
 	}
 	if len(owned.SpecDescriptors) < 50 {
 		t.Errorf("there are %d descriptors", len(owned.SpecDescriptors))
-	}
-}
-
-func TestSupportOpensThePageOfIssues(t *testing.T) {
-	csv := bundleCSV(t)
-	if got, want := csv.Annotations["marketplace.openshift.io/support-workflow"], csv.Annotations["repository"]+"/issues"; got != want {
-		t.Errorf("support is at %q, want %q", got, want)
 	}
 }

@@ -2,7 +2,6 @@ package packaging
 
 import (
 	"cmp"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,62 +90,6 @@ func TestBaseImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDockerfilesWorkOnAFreshClone checks that every file that COPY takes from the build context exists and is not ignored, and that all
-// other files come from an earlier stage.
-func TestDockerfilesWorkOnAFreshClone(t *testing.T) {
-	comments := regexp.MustCompile(`(?m)^#.*`)
-	ignored := strings.Fields(comments.ReplaceAllString(text(t, ".dockerignore"), ""))
-	for folder := range strings.FieldsSeq(comments.ReplaceAllString(text(t, ".gitignore"), "")) {
-		ignored = append(ignored, strings.Trim(folder, "/"))
-	}
-	for file, all := range dockerfiles(t) {
-		var stages []string
-		for _, i := range all {
-			if _, stage, named := strings.Cut(i.arguments, " AS "); i.name == "FROM" && named {
-				stages = append(stages, stage)
-			}
-			if i.name != "COPY" {
-				continue
-			}
-			from := regexp.MustCompile(`--from=(\S+)`).FindStringSubmatch(i.arguments)
-			if from != nil && !slices.Contains(stages, from[1]) {
-				t.Errorf("%s: COPY %s: there is no stage %s", file, i.arguments, from[1])
-			} else if from == nil {
-				checkSources(t, file, i.arguments, ignored)
-			}
-		}
-	}
-}
-
-func checkSources(t *testing.T, file, arguments string, ignored []string) {
-	t.Helper()
-	paths := slices.DeleteFunc(strings.Fields(arguments), func(field string) bool { return strings.HasPrefix(field, "--") })
-	for _, source := range paths[:len(paths)-1] {
-		if top, _, _ := strings.Cut(source, "/"); slices.Contains(ignored, top) {
-			t.Errorf("%s: COPY %s: %s is ignored", file, arguments, top)
-		}
-		if _, err := os.Stat(inProject(source)); err != nil {
-			t.Errorf("%s: COPY %s: %v", file, arguments, err)
-		}
-	}
-}
-
-// TestDockerfilesBuildAsMake checks that the Dockerfiles build programs with the same flags as make.
-func TestDockerfilesBuildAsMake(t *testing.T) {
-	flags := regexp.MustCompile(`(?m)^GO_BUILD := (go build .*)$`).FindStringSubmatch(text(t, "Makefile"))
-	if flags == nil || !strings.Contains(text(t, "Makefile"), "export CGO_ENABLED := 0\n") {
-		t.Fatal("the Makefile does not contain the build flags")
-	}
-	want := "CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH " + strings.ReplaceAll(flags[1], "$(VERSION)", "${VERSION}") + " -o /out/"
-	for file, all := range dockerfiles(t) {
-		for _, i := range all {
-			if i.name == "RUN" && strings.Contains(i.arguments, "go build") && !strings.HasPrefix(i.arguments, want) {
-				t.Errorf("%s has RUN %s; the Makefile has %s", file, i.arguments, want)
-			}
-		}
-	}
-}
-
 // TestGoVersionIsThatOfGoMod checks the Go version in the Dockerfiles and in the other modules. Make, CI, and the workflows read go.mod.
 func TestGoVersionIsThatOfGoMod(t *testing.T) {
 	want := regexp.MustCompile(`(?m)^go (\d+\.\d+\.\d+)$`).FindStringSubmatch(text(t, "go.mod"))
@@ -164,11 +107,5 @@ func TestGoVersionIsThatOfGoMod(t *testing.T) {
 		if built := `(?m)^(go |toolchain go)` + regexp.QuoteMeta(want[1]) + `$`; !regexp.MustCompile(built).MatchString(text(t, folder, "go.mod")) {
 			t.Errorf("%s/go.mod does not have Go %s", folder, want[1])
 		}
-	}
-}
-
-func TestDockerfileHasTheVersion(t *testing.T) {
-	if want := "ARG VERSION=" + version(t) + "\n"; !strings.Contains(text(t, "Dockerfile"), want) {
-		t.Errorf("Dockerfile does not have %q", want)
 	}
 }

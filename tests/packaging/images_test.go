@@ -3,7 +3,6 @@ package packaging
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -72,16 +71,20 @@ func TestDockerfileHasEachProgram(t *testing.T) {
 	}
 }
 
-// TestImagesHaveTheLabelsOfOCI checks the labels that scanners and registries read. A label with the revision would change the digests,
-// which are committed.
-func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
-	const prefix = "LABEL org.opencontainers.image."
+// TestImages_haveLabels checks the labels that scanners and registries read, and preflight's rules for the images that run in a cluster. A
+// label with the revision would change the digests, which are committed.
+func TestImages_haveLabels(t *testing.T) {
+	const prefix = "org.opencontainers.image."
 	for name, image := range images() {
-		labels := map[string]string{}
-		for _, line := range described(t, image) {
-			if label, ok := strings.CutPrefix(line, prefix); ok {
-				key, value, _ := strings.Cut(label, "=")
+		var users []string
+		all, labels := described(t, image), map[string]string{}
+		for _, line := range all {
+			switch kind, value, _ := strings.Cut(line, " "); kind {
+			case "LABEL":
+				key, value, _ := strings.Cut(value, "=")
 				labels[key] = value
+			case "USER":
+				users = append(users, value)
 			}
 		}
 		want := map[string]string{"source": "https://github.com/echo-operator/echo-operator", "version": "v" + version(t), "created": created(t),
@@ -89,8 +92,27 @@ func TestImagesHaveTheLabelsOfOCI(t *testing.T) {
 		if name == "echo-operator-must-gather" { // the image contains a shell
 			want["licenses"] += " AND GPL-2.0-only AND GPL-3.0-or-later AND LGPL-2.1-or-later"
 		}
-		if !maps.Equal(labels, want) {
-			t.Errorf("%s has the labels %v, want %v", name, labels, want)
+		for key, value := range labels {
+			if key, isOCI := strings.CutPrefix(key, prefix); isOCI && value != want[key] {
+				t.Errorf("%s has the label %s=%s, want %s", name, key, value, want[key])
+			}
+		}
+		required := []string{prefix + "source", prefix + "version", prefix + "created", prefix + "licenses"}
+		if image.file == "Dockerfile" {
+			required = append(required, "name", "vendor", "version", "release", "summary", "description", "maintainer")
+			if len(users) != 1 || !regexp.MustCompile(`^[1-9]\d*(:\d+)?$`).MatchString(users[0]) {
+				t.Errorf("%s has no USER with a number other than 0: %v", name, users)
+			}
+			for _, file := range []string{"COPY LICENSE /licenses/LICENSE", "COPY bin/NOTICES /licenses/NOTICES"} {
+				if !slices.Contains(all, file) {
+					t.Errorf("%s has no %s", name, file)
+				}
+			}
+		}
+		for _, label := range required {
+			if labels[label] == "" {
+				t.Errorf("%s has no label %s", name, label)
+			}
 		}
 	}
 }

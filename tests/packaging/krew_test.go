@@ -1,13 +1,9 @@
 package packaging
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os/exec"
 	"path"
@@ -92,7 +88,14 @@ func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	digests := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		archive := content(t, filepath.Join(folder, name))
-		if files := filesOf(t, archive); !slices.Equal(files, want[name]) {
+		var files []string
+		for _, file := range unpack(t, []byte(archive)) {
+			files = append(files, file.name)
+			if file.name != "LICENSE" && file.name != "NOTICES" && file.mode != 0o755 {
+				t.Errorf("%s: %s has the mode %o", name, file.name, file.mode)
+			}
+		}
+		if !slices.Equal(files, want[name]) {
 			t.Errorf("%s has the files %q, want %q", name, files, want[name])
 		}
 		digest := sha256.Sum256([]byte(archive))
@@ -122,28 +125,5 @@ func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
 	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {
 		t.Errorf("docs/reference/kubectl-echo.md does not have the script\n%s", script)
-	}
-}
-
-// filesOf returns the files in a compressed archive. The test fails if a program is not executable.
-func filesOf(t *testing.T, archive string) []string {
-	t.Helper()
-	content, err := gzip.NewReader(strings.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []string
-	for reader := tar.NewReader(content); ; {
-		header, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if header.Name != "LICENSE" && header.Name != "NOTICES" && header.Mode != 0o755 {
-			t.Errorf("%s has the mode %o", header.Name, header.Mode)
-		}
-		files = append(files, header.Name)
 	}
 }

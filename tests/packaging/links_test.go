@@ -27,33 +27,11 @@ func TestLinksWithinTheDocumentationWork(t *testing.T) {
 	}
 }
 
-// TestLinksAreChecked checks that broken links are found, and that text that is not a link is ignored.
-func TestLinksAreChecked(t *testing.T) {
-	const page = "# One\n[a](how-to/install.md#uninstalling-with-olm) `[b](none.md)` [c](https://example.com/x.md) ![d](images/echo-page.png)\n" +
-		"```sh\n# Two\n[e](none.md)\n```\n" +
-		"[f](none.md) [g](how-to/install.md#none) [h](#one) [i](../none) [j](../internal) [k](../LICENSE)\n"
-	broken := []string{}
-	for _, l := range links("docs/page.md", page) {
-		if l.file != "docs/page.md" && brokenLink(l) != "" {
-			broken = append(broken, l.file+"#"+l.heading)
-		}
-	}
-	if wanted := []string{"docs/none.md#", "docs/how-to/install.md#none", "none#"}; !slices.Equal(broken, wanted) {
-		t.Errorf("%v are broken, not %v", broken, wanted)
-	}
-	if found := headings(page + "# One\n## `A_b`: c-d\n"); !slices.Equal(found, []string{"one", "one-1", "a_b-c-d"}) {
-		t.Errorf("the headings are %v", found)
-	}
-}
-
 // TestNamedPagesExist checks references to the documentation in other files: URLs and page names in messages, manifests, the dashboard,
 // console objects, programs, scripts, and comments.
 func TestNamedPagesExist(t *testing.T) {
 	checked := map[string]int{}
 	for _, file := range filesNamed(t, "*") {
-		if file == "tests/packaging/links_test.go" { // it names nonexistent pages
-			continue
-		}
 		for _, l := range namedPages(text(t, file)) {
 			checked[path.Ext(file)]++
 			l.file = strings.Replace(l.file, "/NAME.md", "", 1)
@@ -66,17 +44,6 @@ func TestNamedPagesExist(t *testing.T) {
 		if checked[ending] < least {
 			t.Errorf("only %d pages were found in files that end in %q", checked[ending], ending)
 		}
-	}
-}
-
-// TestNamedPages checks that namedPages finds the project's URLs, with and without a heading, and page names.
-func TestNamedPages(t *testing.T) {
-	const url = "https://github.com/echo-operator/echo-operator"
-	found := namedPages("See " + url + "/blob/main/docs/none.md#one. Or [a](" + url + "#two), " +
-		url + "/tree/main/config, ../docs/a/b.md, " + url)
-	wanted := []link{{"docs/none.md", "one"}, {"README.md", "two"}, {"config", ""}, {"docs/a/b.md", ""}}
-	if !slices.Equal(found, wanted) {
-		t.Errorf("found %v, not %v", found, wanted)
 	}
 }
 

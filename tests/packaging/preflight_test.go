@@ -66,36 +66,6 @@ func TestDigestsForAllOrNone(t *testing.T) {
 	}
 }
 
-// TestImagesOfTheOperator checks that the Dockerfile complies with preflight's image rules. The rule about the base image does not apply,
-// because the images have no base image.
-func TestImagesOfTheOperator(t *testing.T) {
-	user := regexp.MustCompile(`^USER [1-9]\d*(:\d+)?$`)
-	for _, name := range []string{"echo-operator", "echo-server", "echo-operator-pathcheck", "echo-operator-scorecard"} {
-		var labels, users []string
-		all := described(t, images()[name])
-		for _, line := range all {
-			if label, ok := strings.CutPrefix(line, "LABEL "); ok {
-				name, _, _ := strings.Cut(label, "=")
-				labels = append(labels, name)
-			}
-			if strings.HasPrefix(line, "USER ") {
-				users = append(users, line)
-			}
-		}
-		for _, label := range []string{"name", "vendor", "version", "release", "summary", "description", "maintainer"} {
-			if !slices.Contains(labels, label) {
-				t.Errorf("%s has no label %s", name, label)
-			}
-		}
-		if len(users) != 1 || !user.MatchString(users[0]) {
-			t.Errorf("%s has no USER with a number other than 0: %v", name, users)
-		}
-		if !slices.Contains(all, "COPY LICENSE /licenses/LICENSE") || !slices.Contains(all, "COPY bin/NOTICES /licenses/NOTICES") || text(t, "LICENSE") == "" {
-			t.Errorf("%s has no license in /licenses", name)
-		}
-	}
-}
-
 // TestValidators runs all validators from operator-sdk, the operator hubs, and preflight. Warnings are failures.
 func TestValidators(t *testing.T) {
 	imagesFor(t, "amd64", "arm64", "ppc64le", "s390x")

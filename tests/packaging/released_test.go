@@ -27,6 +27,13 @@ type released struct {
 	files        map[string][]byte
 }
 
+// archived is a file in an archive.
+type archived struct {
+	name    string
+	mode    int64
+	content []byte
+}
+
 // releasedImages returns the images that `make release` built, separately for each platform. If there is no release, the test is skipped.
 func releasedImages(t *testing.T) []released {
 	t.Helper()
@@ -55,7 +62,9 @@ func releasedImages(t *testing.T) []released {
 			}
 			files := map[string][]byte{}
 			for _, layer := range manifest.Layers {
-				unpack(t, blob(layer.Digest), files)
+				for _, file := range unpack(t, blob(layer.Digest)) {
+					files[file.name] = file.content
+				}
 			}
 			all = append(all, released{path.Base(layout) + "_linux_" + image.Platform.Architecture, image.Digest, files})
 		}
@@ -73,31 +82,36 @@ func releasedArchives(t *testing.T) []released {
 	var all []released
 	for _, file := range archives {
 		archive, files := []byte(content(t, file)), map[string][]byte{}
-		unpack(t, archive, files)
+		for _, each := range unpack(t, archive) {
+			files[each.name] = each.content
+		}
 		digest := sha256.Sum256(archive)
 		all = append(all, released{strings.TrimSuffix(path.Base(file), ".tar.gz"), "sha256:" + hex.EncodeToString(digest[:]), files})
 	}
 	return all
 }
 
-// unpack adds the files in a compressed archive to a map.
-func unpack(t *testing.T, archive []byte, files map[string][]byte) {
+// unpack returns the files in a compressed archive, in order.
+func unpack(t *testing.T, archive []byte) []archived {
 	t.Helper()
 	uncompressed, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var files []archived
 	for reader := tar.NewReader(uncompressed); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
-			return
+			return files
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if files[header.Name], err = io.ReadAll(reader); err != nil {
+		read, err := io.ReadAll(reader)
+		if err != nil {
 			t.Fatal(err)
 		}
+		files = append(files, archived{header.Name, header.Mode, read})
 	}
 }
 
