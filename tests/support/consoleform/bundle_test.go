@@ -2,7 +2,6 @@ package consoleform
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,8 +9,6 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 const root = "../../.."
@@ -157,32 +154,5 @@ func TestForm_postsWhatWasTouched(t *testing.T) {
 	posted := Posted(b.Schema, b.Sample, b.Sample)
 	if diff := cmp.Diff(want, posted); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestResources_reachPods checks that the Resources tab lists pods, because users find the logs of echo servers and checks through their
-// pods.
-func TestResources_reachPods(t *testing.T) {
-	text, err := os.ReadFile(root + "/bundle/manifests/echo-operator.clusterserviceversion.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	csv := parse(t, string(text))
-	definitions := csv["spec"].(map[string]any)["customresourcedefinitions"].(map[string]any)
-	var kinds []string
-	for _, resource := range definitions["owned"].([]any)[0].(map[string]any)["resources"].([]any) {
-		kinds = append(kinds, resource.(map[string]any)["kind"].(string))
-	}
-	objects := map[string][]metav1.Object{}
-	for _, chain := range []string{"echo Deployment ReplicaSet Pod", "echo CronJob Job Pod"} {
-		owner, rest, _ := strings.Cut(chain, " ")
-		for kind := range strings.FieldsSeq(rest) {
-			object := &metav1.ObjectMeta{UID: types.UID(owner + "/" + kind), OwnerReferences: []metav1.OwnerReference{{UID: types.UID(owner)}}}
-			objects[kind] = append(objects[kind], object)
-			owner = string(object.UID)
-		}
-	}
-	if got := len(Owned("echo", kinds, objects)); got != 6 {
-		t.Errorf("the Resources tab lists %d objects instead of 6", got)
 	}
 }

@@ -1,6 +1,8 @@
 package consoleform
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -49,7 +51,7 @@ func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 func TestQuickStart_canBeCopied(t *testing.T) {
 	var allBlocks, allCommands []string
 	for _, text := range textsOf(quickStart(t)) {
-		blocks, commands, err := Copied(text)
+		blocks, commands, err := copied(text)
 		if err != nil {
 			t.Error(err)
 		}
@@ -66,6 +68,65 @@ func TestQuickStart_canBeCopied(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"curl -s http://first", "curl -si http://first"}, allCommands); diff != "" || len(allBlocks) != 1 {
 		t.Errorf("there are %d blocks; commands: %s", len(allBlocks), diff)
+	}
+}
+
+// copied returns the strings that a quick start's copy buttons copy: blocks of lines, and inline commands. It returns an error for each
+// part that has no button, or has a button that copies different text. The console converts Markdown to HTML before it looks for blocks.
+// Therefore, a block's lines must form a separate paragraph outside of any list.
+//
+// github.com/patternfly/patternfly-quickstarts, packages/module/src: ConsoleInternal/components/markdown-view.tsx;
+// ConsoleShared/src/components/markdown-extensions/multiline-clipboard-extension.tsx, inline-clipboard-extension.tsx
+func copied(markdown string) (blocks, commands []string, problems error) {
+	add := func(problem string, what ...any) { problems = errors.Join(problems, fmt.Errorf(problem, what...)) }
+	block := regexp.MustCompile("(?s)\n\n```\n(.+?\n)```{{copy}}")
+	for _, found := range block.FindAllStringSubmatch("\n\n"+markdown, -1) {
+		blocks = append(blocks, found[1])
+		for line := range strings.Lines(found[1]) {
+			if regexp.MustCompile(`^ {0,3}([-+*>#|]|\d+[.)]|=+\s*$)|[*_<\[\\]|^\s*$`).MatchString(line) {
+				add("%q has a meaning in Markdown", line)
+			}
+		}
+		if strings.HasPrefix(found[1], " ") {
+			add("%q loses the indentation of its first line", found[1])
+		}
+	}
+	for line := range strings.Lines(block.ReplaceAllString("\n\n"+markdown, "\n")) {
+		command := regexp.MustCompile("^[^`]*`([^`]+)`{{copy}}[^`]*$").FindStringSubmatch(line)
+		switch {
+		case command != nil:
+			commands = append(commands, command[1])
+		case strings.Contains(line, "```") || strings.Contains(line, "{{copy}}"):
+			add("%q is shown as text", line)
+		}
+	}
+	return blocks, commands, problems
+}
+
+func TestCopied(t *testing.T) {
+	const block = "```\nspec:\n  replicas: 2\n```{{copy}}"
+	for name, c := range map[string]struct {
+		markdown         string
+		blocks, commands int
+		problem          string
+	}{
+		"a block":                    {"1. Paste:\n\n" + block + "\n\nThen save.", 1, 0, ""},
+		"a command":                  {"Run `curl -s http://x`{{copy}}.", 0, 1, ""},
+		"code without a button":      {"Set `spec` to `x`.", 0, 0, ""},
+		"no button":                  {"```\nspec: {}\n```", 0, 0, "shown as text"},
+		"in the paragraph of a list": {"1. Paste:\n" + block, 0, 0, "shown as text"},
+		"an indented first line":     {"```\n  spec: {}\n```{{copy}}", 1, 0, "loses the indentation"},
+		"an item of a list":          {"```\nenv:\n- name: x\n```{{copy}}", 1, 0, `"- name: x\n" has a meaning`},
+		"emphasis":                   {"```\na: b*c*\n```{{copy}}", 1, 0, "has a meaning"},
+	} {
+		blocks, commands, err := copied(c.markdown)
+		if len(blocks) != c.blocks || len(commands) != c.commands || (err == nil) != (c.problem == "") ||
+			err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %q, %q, %v", name, blocks, commands, err)
+		}
+	}
+	if blocks, _, _ := copied(block); blocks[0] != "spec:\n  replicas: 2\n" {
+		t.Errorf("the block is %q", blocks[0])
 	}
 }
 
