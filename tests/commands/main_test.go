@@ -1,20 +1,10 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
-
-// TestEveryCommandIsRunOrMarked checks the project's documentation.
-func TestEveryCommandIsRunOrMarked(t *testing.T) {
-	var out strings.Builder
-	if err := run(&out, os.DirFS("../..")); err != nil {
-		t.Error(err)
-	}
-	t.Log(out.String())
-}
 
 // TestRun checks example pages, with a suite that reads the commands in the "## Run" section of a.md.
 func TestRun(t *testing.T) {
