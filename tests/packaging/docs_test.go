@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 )
 
 // documents returns the content of the documentation pages, by file name.
@@ -117,31 +115,4 @@ func pinned(t *testing.T, set, module string) string {
 		t.Fatalf("the tools %s do not pin %s", set, module)
 	}
 	return version[1]
-}
-
-// TestEveryExampleButTheFirstHasAStatus checks the status of the examples. scorecard suggests that each example have a status with fields
-// from the CRD. The first example must not have a status, because the OpenShift console offers this example and would post its status.
-func TestEveryExampleButTheFirstHasAStatus(t *testing.T) {
-	var examples []struct {
-		Metadata struct{ Name string }
-		Spec     struct{ Replicas float64 }
-		Status   map[string]any
-	}
-	if err := yaml.Unmarshal([]byte(bundleCSV(t).Annotations["alm-examples"]), &examples); err != nil {
-		t.Fatal(err)
-	}
-	fields := currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties
-	if examples[0].Status != nil {
-		t.Errorf("the first example, %s, has the status %v", examples[0].Metadata.Name, examples[0].Status)
-	}
-	for _, example := range examples[1:] {
-		if example.Status["phase"] != "Ready" || example.Status["readyReplicas"] != example.Spec.Replicas {
-			t.Errorf("%s has the status %v, which does not match %v replicas", example.Metadata.Name, example.Status, example.Spec.Replicas)
-		}
-		for field := range example.Status {
-			if _, ok := fields[field]; !ok {
-				t.Errorf("%s has a status with %s, which is not a field of the CRD", example.Metadata.Name, field)
-			}
-		}
-	}
 }

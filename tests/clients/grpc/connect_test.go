@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -127,29 +126,5 @@ func (p *protocol) testServerStream(t *testing.T, address string) {
 	}
 	if err := errors.Join(stream.Err(), stream.Close()); err != nil || numbers != "123" {
 		t.Errorf("the stream has the responses %s, %v", numbers, err)
-	}
-}
-
-// TestProtocolsAtTheEnd expects that when the server stops, each protocol's stream ends with a code that makes clients retry.
-func TestProtocolsAtTheEnd(t *testing.T) {
-	server := clients.Run(t, "ECHO_DRAIN_DELAY=0s")
-	streams := map[string]*connect.ServerStreamForClient[dynamicpb.Message]{}
-	for _, p := range protocols() {
-		client := p.caller(t, server.Address, "ServerStream")
-		stream, err := client.CallServerStream(soon(t), client.request(t, `{"count": 2, "intervalMilliseconds": 30000}`))
-		if err != nil || !stream.Receive() {
-			t.Fatalf("%s: %v, %v", p.name, err, stream.Err())
-		}
-		streams[p.name] = stream
-	}
-	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	for name, stream := range streams {
-		if stream.Receive() {
-			t.Errorf("%s: there is a second response", name)
-		}
-		wantConnectCode(t, name, stream.Err(), connect.CodeUnavailable, "the server is stopping")
-		_ = stream.Close() // the connection is already closed
 	}
 }

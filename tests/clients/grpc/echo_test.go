@@ -153,13 +153,3 @@ func TestBidiStream(t *testing.T) {
 		t.Errorf("the stream ends with %v", err)
 	}
 }
-
-// TestLongMessage sends a message that exceeds the server's size limit. The connection must remain usable for other calls.
-func TestLongMessage(t *testing.T) {
-	client := newEchoClient(t, clients.Start(t))
-	_, err := client.unary(soon(t), t, `{"message": "`+strings.Repeat("x", 8<<20)+`"}`)
-	wantCode(t, err, codes.ResourceExhausted, "is larger than configured max 1048576")
-	if _, err := client.unary(soon(t), t, "{}"); err != nil {
-		t.Errorf("the connection can no longer be used: %v", err)
-	}
-}

@@ -9,9 +9,19 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 const root = "../../.."
+
+func parse(t *testing.T, text string) map[string]any {
+	t.Helper()
+	object := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
 
 func shipped(t *testing.T) Bundle {
 	t.Helper()
@@ -90,24 +100,6 @@ func problems(schema map[string]any, d Descriptor) []string {
 		all = append(all, fmt.Sprintf("its widget offers %v, but the field allows %v", choices, values))
 	}
 	return all
-}
-
-// TestProblems checks that each kind of mistake in a descriptor is found.
-func TestProblems(t *testing.T) {
-	schema := parse(t, `{properties: {count: {type: integer}, "on": {type: boolean}, choice: {type: string, enum: [A, B]},
-		list: {type: array, items: {properties: {text: {type: string}}}}}}`)
-	for want, d := range map[string]Descriptor{
-		"":                      {Path: "list[0].text", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "text", tectonic + "fieldDependency:on:true"}},
-		"no such field":         {Path: "list.text", DisplayName: "a", Description: "B"},
-		"begins with a capital": {Path: "count", DisplayName: "a", Description: "b"},
-		"is not a widget":       {Path: "count", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "text"}},
-		"is not a boolean":      {Path: "count", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "fieldDependency:count:true"}},
-		"offers [A], but":       {Path: "choice", DisplayName: "a", Description: "B", XDescriptors: []string{tectonic + "select:A"}},
-	} {
-		if got := problems(schema, d); len(got) != min(len(want), 1) || !strings.Contains(strings.Join(got, ""), want) {
-			t.Errorf("%+v: %q, want %q", d, got, want)
-		}
-	}
 }
 
 // TestForm_explainsEachField checks that each field has a title and help text. For a field without a descriptor, the form uses the YAML

@@ -29,20 +29,12 @@ type Issued struct{ Certificate, Key string }
 // NewAuthority returns an authority with a self-signed certificate.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
-	a := &Authority{}
-	template := CertificateTemplate(name)
-	template.IsCA, template.BasicConstraintsValid, template.KeyUsage, template.ExtKeyUsage = true, true, x509.KeyUsageCertSign, nil
-	der, key := a.sign(t, template)
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Leaf, a.key, a.PEM = leaf, key, inPEM("CERTIFICATE", der)
-	return a
+	leaf, key := SelfSigned(t, name, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	return &Authority{Leaf: leaf, key: key, PEM: inPEM("CERTIFICATE", leaf.Raw)}
 }
 
-// CertificateTemplate returns a template for a certificate that is valid for a name and for 127.0.0.1.
-func CertificateTemplate(name string) *x509.Certificate {
+// certificateTemplate returns a template for a certificate that is valid for a name and for 127.0.0.1.
+func certificateTemplate(name string) *x509.Certificate {
 	return &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		IPAddresses: []net.IP{{127, 0, 0, 1}}, NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
@@ -73,7 +65,7 @@ func inPEM(kind string, der []byte) string {
 // Issue returns a certificate for a name.
 func (a *Authority) Issue(t testing.TB, name string) Issued {
 	t.Helper()
-	der, key := a.sign(t, CertificateTemplate(name))
+	der, key := a.sign(t, certificateTemplate(name))
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
@@ -142,23 +134,15 @@ func SecretKeys(pair Issued, authority string) map[string]string {
 }
 
 // SelfSigned returns a certificate for a name, with its key.
-func SelfSigned(t *testing.T, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
+func SelfSigned(t testing.TB, name string, until time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	template := certificateTemplate(name)
+	template.IsCA, template.BasicConstraintsValid, template.KeyUsage, template.ExtKeyUsage = true, true, x509.KeyUsageCertSign, nil
+	template.NotAfter, template.IPAddresses = until, nil
+	der, key := (&Authority{}).sign(t, template)
+	leaf, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Unix(0, 0), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
-	}
-	data, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed, key
+	return leaf, key
 }
