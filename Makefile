@@ -172,9 +172,13 @@ verify: generate manifests bundle catalog surface ## Fail if a generated file is
 	@tools/make/verify $(tidied)
 	@go run -trimpath ./tests/commands
 
+# Its go.mod has no replace directives, so that it needs no module here.
+kube_score := github.com/zegl/kube-score/cmd/kube-score@v1.20.0
+
 .PHONY: kube-score
 kube-score: ## Fail if kube-score has a finding about the manifests, the chart, or the objects of an Echo that docs/explanation/security.md does not address.
-	@program=$(call tool,kube-score)/kube-score; cd tests/packaging && KUBE_SCORE="$$program" go test -trimpath -count=1 -run KubeScore $(TESTFLAGS) .
+	@GOBIN="$(CACHE)/tools/kube-score" go install $(kube_score)
+	@cd tests/packaging && KUBE_SCORE="$(CACHE)/tools/kube-score/kube-score" go test -trimpath -count=1 -run KubeScore $(TESTFLAGS) .
 
 .PHONY: vulncheck
 vulncheck: ## Check the released programs for known vulnerabilities with govulncheck.
