@@ -57,14 +57,13 @@ leader-election: ## Run two operators behind a network that drops and delays req
 	@mkdir -p bin/leader-election
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -artifacts -outputdir=bin/leader-election $(TESTFLAGS) ./tests/reliability/election
 
-.PHONY: test-kubernetes test-oldest test-middle test-previous test-newest
-test-kubernetes: test-oldest test-middle test-previous test-newest ## Run the integration tests on each tested Kubernetes version. An hour.
+.PHONY: test-kubernetes test-oldest test-previous test-newest
+test-kubernetes: test-oldest test-previous test-newest ## Run the integration tests on each tested Kubernetes version. An hour.
 test-oldest: ## Run the integration tests on the oldest supported API server. Does not require root.
-test-middle: ## The same on an API server between the oldest and the newest.
 test-previous: ## The same on the API server before the newest.
 test-newest: ## The same on the newest API server, which `make test` also uses.
 test-newest: set := apiserver
-test-oldest test-middle test-previous test-newest:
+test-oldest test-previous test-newest:
 	@apiserver=$(call tool,$(or $(set),kubernetes-$(@:test-%=%)))/kube-apiserver; "$$apiserver" --version; \
 	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$apiserver" tools/make/ginkgo 6 1h ./tests/integration $(TESTFLAGS)
 
