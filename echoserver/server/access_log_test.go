@@ -75,7 +75,7 @@ func TestHandler_logsPathAsReceived(t *testing.T) {
 	for target, want := range map[string]string{"/a%2Fb?hunter2": "/a%2Fb", "/%61\u009b2J": `/%61\u009b2J`, "*": "*"} {
 		before := len(log.String())
 		conn := echotest.Dial(t, url)
-		framer, err := greet(conn, complete)
+		framer, err := echotest.Greet(conn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestHandler_logsPathAsReceived(t *testing.T) {
 		if target == "*" {
 			method = http.MethodOptions
 		}
-		writeRequest(t, framer, 1, headerBlockTo("a\u202e", method, target))
+		writeRequest(t, framer, 1, echotest.HeaderBlockTo("a\u202e", method, target))
 		statuses(t, framer, 1)
 		echotest.Until(t, "it is logged", func() bool { return len(log.String()) > before })
 		checkLoggedPath(t, target, log.String()[before:], want)
@@ -283,5 +283,21 @@ func TestExhausted(t *testing.T) {
 	}
 	if counted(h.metrics.rejected, transport.LimitMemory) < 6 {
 		t.Errorf("counted are %v", series(t, h.metrics, "echo_rejected_total"))
+	}
+}
+
+func TestHandler_logsGRPCStatus(t *testing.T) {
+	h, log := loggedHandler(t)
+	url, client := serve(t, h).URL, echotest.Clients(t)["HTTP/2.0"]
+	const unaryPath, healthPath = "/echo.v1.Echo/Unary", "/grpc.health.v1.Health/Check"
+	for _, path := range []string{healthPath, unaryPath} {
+		echotest.Send(t, client, http.MethodPost, url+path, "", "Content-Type", "application/grpc")
+	}
+	echotest.Send(t, client, http.MethodGet, url+healthPath, "")
+	echotest.Until(t, "two lines", func() bool { return strings.Count(log.String(), "\n") == 2 })
+	lines := strings.Split(log.String(), "\n")
+	if !strings.Contains(lines[0], `"path":"`+unaryPath+`"`) || !strings.Contains(lines[0], `"grpcStatus":"UNIMPLEMENTED"`) ||
+		strings.Contains(lines[1], "grpcStatus") {
+		t.Errorf("the log is %s", log)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -78,7 +79,7 @@ func TestNewServer_closesAfterIncompleteHTTP2Header(t *testing.T) {
 		began := time.Now()
 		var sender sync.WaitGroup
 		sender.Go(func() {
-			framer, err := greet(connection, complete)
+			framer, err := echotest.Greet(connection)
 			if err != nil {
 				return
 			}
@@ -107,12 +108,12 @@ func TestNewServer_resetsUnreadHTTP2Response(t *testing.T) {
 			h := handlerOf(t)
 			_, listener := serveInMemory(t, h)
 			connection := listener.Dial(t)
-			framer, err := greet(connection, withoutWindow)
+			framer, err := echotest.Greet(connection, noWindow())
 			if err != nil {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headerBlock("GET", path), EndHeaders: true,
+			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: echotest.HeaderBlock("GET", path), EndHeaders: true,
 				EndStream: true}); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +153,7 @@ func TestEcho_extendsDeadlineAfterSlowUpload(t *testing.T) {
 			}
 			_ = more.Close() // never fails
 		}()
-		got := echotest.Open(t, http2InMemory(t, listener), http.MethodPost, "http://a/", body).Whole(t)
+		got := echotest.Open(t, listener.HTTP2Client(t), http.MethodPost, "http://a/", body).Whole(t)
 		if got.StatusCode != http.StatusOK || decode(t, got.Text).Request.Body.Size != 1_000_000 {
 			t.Errorf("the response is %d %.300s", got.StatusCode, got.Text)
 		}
@@ -163,7 +164,7 @@ func TestEcho_extendsDeadlineAfterSlowUpload(t *testing.T) {
 func TestNewServer_keepsIdleHTTP2Connection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
-		client := http2InMemory(t, listener)
+		client := listener.HTTP2Client(t)
 		for range 3 {
 			echotest.Send(t, client, http.MethodGet, "http://a/", "")
 			<-time.After(5 * time.Minute)
@@ -207,32 +208,6 @@ func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
 	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
 		t.Errorf("the responses are %.2000q, %v", got, err)
 	}
-}
-
-// TestNewEvictingListener_acceptsProbeBeyondLimit opens more connections than the admin port keeps open.
-func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
-	h := handlerOf(t)
-	inner := echotest.ListenLocally(t)
-	server := newServer(newAdmin(h.life, h.metrics), transport.DefaultHeaderBytes, boundsOf(h.metrics).Reporter)
-	listener := transport.NewEvictingListener(inner, 3)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	var held []net.Conn
-	for range 10 {
-		held = append(held, echotest.Dial(t, inner.Addr().String()))
-	}
-	if got := echotest.Status("http://" + inner.Addr().String() + "/livez"); got != http.StatusOK {
-		t.Errorf("a probe has the response %d", got)
-	}
-	if _, err := held[0].Read(make([]byte, 1)); err == nil {
-		t.Error("the oldest connection is kept")
-	}
-	for _, each := range held {
-		_ = each.Close()
-	}
-	echotest.Until(t, "all connections are forgotten", func() bool {
-		return listener.Len() == 0
-	})
 }
 
 // TestNewAdminServer_rejectsLongHeadersAndHTTP2 checks that clients of the admin port cannot make the server use much memory.
@@ -290,12 +265,12 @@ func sharedConnection(t *testing.T, url, name string, c headerCase) {
 	t.Helper()
 	connection := echotest.Dial(t, url)
 	defer func() { _ = connection.Close() }()
-	framer, err := greet(connection, complete)
+	framer, err := echotest.Greet(connection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeRequest(t, framer, 1, headerBlock("GET", "/slow?echo.delay=200ms"))
-	writeRequest(t, framer, 3, headerBlock("GET", c.path, "cookie", strings.Repeat("c", c.cookie)))
+	writeRequest(t, framer, 1, echotest.HeaderBlock("GET", "/slow?echo.delay=200ms"))
+	writeRequest(t, framer, 3, echotest.HeaderBlock("GET", c.path, "cookie", strings.Repeat("c", c.cookie)))
 	got := statuses(t, framer, 2)
 	if got[1] != "200" || got[3] != fmt.Sprint(c.status) {
 		t.Errorf("%s over HTTP/2: the response is %s, want %d; the other one is %s", name, got[3], c.status, got[1])
@@ -304,7 +279,7 @@ func sharedConnection(t *testing.T, url, name string, c headerCase) {
 
 func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byte) {
 	t.Helper()
-	if err := writeHeader(framer, stream, block, true, true); err != nil {
+	if err := echotest.WriteHeader(framer, stream, block, true, true); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -343,15 +318,15 @@ func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string
 func TestNewServer_closesAfterUndecodableHeader(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	for name, block := range map[string][]byte{
-		"five times the limit": headerBlock("GET", "/", "cookie", strings.Repeat("c", 5*transport.DefaultHeaderBytes)),
+		"five times the limit": echotest.HeaderBlock("GET", "/", "cookie", strings.Repeat("c", 5*transport.DefaultHeaderBytes)),
 		"no HPACK":             {0x80},
 	} {
 		connection := echotest.Dial(t, server.URL)
-		framer, err := greet(connection, complete)
+		framer, err := echotest.Greet(connection)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = writeHeader(framer, 1, block, true, true) // the server may close the connection before it has read everything
+		_ = echotest.WriteHeader(framer, 1, block, true, true) // the server may close the connection before it has read everything
 		if !endsWithGoAway(framer) {
 			t.Errorf("%s: the connection stays open", name)
 		}
@@ -422,5 +397,34 @@ func TestCheckHeader_countsWholePipelinedHeader(t *testing.T) {
 		strings.Repeat("c", transport.DefaultHeaderBytes-20)+"\r\n\r\n")
 	if !strings.Contains(got, "HTTP/1.1 431 ") {
 		t.Errorf("the responses are %.2000q", got)
+	}
+}
+
+// TestNewServer_reportsRejections sends one request of each kind that net/http rejects, and reports in its own way.
+func TestNewServer_reportsRejections(t *testing.T) {
+	for reason, send := range map[string]func(net.Conn) error{
+		"status_400": func(conn net.Conn) error {
+			_, err := io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n")
+			return err
+		},
+		transport.ReasonHTTP2Stream:     sends(1, echotest.FieldBlock(":method", "GET", ":scheme", "http", ":authority", "a")),
+		transport.ReasonHTTP2Connection: sends(2, echotest.HeaderBlock("GET", "/")),
+	} {
+		h, log := loggedHandler(t)
+		conn := echotest.Dial(t, serve(t, h).URL)
+		if err := send(conn); err != nil {
+			t.Fatal(err)
+		}
+		echotest.Until(t, "it is counted and logged", func() bool {
+			return counted(h.metrics.rejected, reason) == 1 && strings.Contains(log.String(), `"reason":"`+reason+`"`)
+		})
+	}
+}
+
+// sends returns a function that begins an HTTP/2 connection with a header.
+func sends(stream uint32, block []byte) func(net.Conn) error {
+	return func(conn net.Conn) error {
+		framer, err := echotest.Greet(conn)
+		return errors.Join(err, echotest.WriteHeader(framer, stream, block, true, true))
 	}
 }

@@ -140,7 +140,7 @@ func hostileRequests() map[string]string {
 		"a page":                          strings.Replace(post(strings.Repeat("<", 65_000)), "Host", "Accept: text/html\r\nHost", 1),
 		"a text":                          strings.Replace(post(strings.Repeat("a\n", 32_500)), "Host", "Accept: text/plain\r\nHost", 1),
 		"an invalid request line":         "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n",
-		"the PROXY protocol":              proxyV2 + "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"the PROXY protocol":              "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\xc6\x33\x64\x07\x0a\x00\x00\x01\xc8\x22\x1f\x90GET / HTTP/1.1\r\nHost: a\r\n\r\n",
 		"too many fields":                 header(slices.Repeat([]string{"A:"}, 8000)...),
 		"a request line that is too long": "GET /" + strings.Repeat("x", 65_000) + " HTTP/1.1\r\nHost: a\r\n\r\n",
 	}

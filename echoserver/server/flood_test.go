@@ -123,17 +123,17 @@ func floods() map[string]clientFlood {
 		"fields after a request": {2000, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n" +
 			manyTinyFields(490))},
 		"rejected requests":              {2000, writes("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n")},
-		"rejected streams":               {200, resets(fieldBlock("X-A", "1"))},
-		"rejected WebSockets":            {200, resets(fieldBlock(":method", "CONNECT", ":protocol", "websocket"))},
+		"rejected streams":               {200, resets(echotest.FieldBlock("X-A", "1"))},
+		"rejected WebSockets":            {200, resets(echotest.FieldBlock(":method", "CONNECT", ":protocol", "websocket"))},
 		"unfinished gRPC messages":       {30, grpcStreams("Unary", 31, unfinished(1<<20))},
 		"unfinished gRPC streams":        {30, grpcStreams("ClientStream", 31, unfinished(1<<20))},
 		"small unfinished gRPC messages": {200, grpcStreams("Unary", 31, unfinished(16<<10))},
 		"announced gRPC messages": {200,
 			overHTTP2Body("POST", "/echo.v1.Echo/Unary", withBody, unfinished(1 << 20)[:16], grpcFields()...)},
 		"unread gRPC responses": {200, overHTTP2Body("POST", "/echo.v1.Echo/ServerStream", withoutWindow,
-			prefixed("\x12"+varint(16<<10)+echotest.Payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
+			echotest.GRPCMessage("\x12"+varint(16<<10)+echotest.Payload(16<<10)+"\x18\xe8\x07"), grpcFields()...)},
 		"unread gRPC reflection": {200, overHTTP2Body("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", withoutWindow,
-			bytes.Repeat(prefixed("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
+			bytes.Repeat(echotest.GRPCMessage("\x22\x0cecho.v1.Echo"), 500), grpcFields()...)},
 	}
 }
 
@@ -158,25 +158,25 @@ func headerFloods(limit int) map[string]clientFlood {
 		"rejected fields over HTTP/2":  {200, overHTTP2("GET", "/", withoutWindow, manyFields(400, decoded)...)},
 		"rejected paths over HTTP/2":   {200, overHTTP2("GET", "/"+echotest.Payload(decoded), withoutWindow)},
 		"distinct tiny fields":         {200, overHTTP2("GET", "/", withoutWindow, tinyFields(460)...)},
-		"resets of tiny fields":        {200, resets(headerBlock("GET", "/", tinyFields(460)...))},
-		"resets of authorities":        {45, resets(headerBlockTo(strings.Repeat("a", decoded), "GET", "/"))},
-		"resets of paths":              {45, resets(headerBlock("GET", "/"+strings.Repeat("a", decoded)))},
-		"resets of allowed headers":    {60, resets(headerBlockTo(strings.Repeat("a", allowed), "GET", "/"))},
+		"resets of tiny fields":        {200, resets(echotest.HeaderBlock("GET", "/", tinyFields(460)...))},
+		"resets of authorities":        {45, resets(echotest.HeaderBlockTo(strings.Repeat("a", decoded), "GET", "/"))},
+		"resets of paths":              {45, resets(echotest.HeaderBlock("GET", "/"+strings.Repeat("a", decoded)))},
+		"resets of allowed headers":    {60, resets(echotest.HeaderBlockTo(strings.Repeat("a", allowed), "GET", "/"))},
 		"trailer and cookie": {200,
 			overHTTP2("GET", "/", withoutWindow, append(cookie(decoded), "trailer", strings.Repeat("x", decoded))...)},
 		"long trailers over HTTP/2": {200, withTrailer(decoded)},
-		"gRPC calls with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, prefixed(""),
+		"gRPC calls with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, echotest.GRPCMessage(""),
 			append(grpcFields(), cookie(allowed)...)...)},
-		"gRPC streams with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/BidiStream", withBody, prefixed(""),
+		"gRPC streams with long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/BidiStream", withBody, echotest.GRPCMessage(""),
 			append(grpcFields(), cookie(allowed)...)...)},
-		"gRPC errors about long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, prefixed(""),
+		"gRPC errors about long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, echotest.GRPCMessage(""),
 			append(grpcFields(), "grpc-timeout", strings.Repeat("\xff", allowed))...)},
 		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header(manyFields(decoded/1000, decoded)...)},
 		"incomplete field over HTTP/2":   {1000, incompleteHTTP2Header(cookie(decoded)...)},
 		"incomplete headers":             {2000, writes("GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed))},
 		"escapes over HTTP/1.1": {2000,
 			writes("GET /?echo.delay=1s HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("\xff", allowed) + "\r\n\r\n")},
-		"unread echoes of handshakes": {1000, writes("GET /-/ws?echo.handshake=true HTTP/1.1\r\n" + validHandshake + "X-A: " +
+		"unread echoes of handshakes": {1000, writes("GET /-/ws?echo.handshake=true HTTP/1.1\r\n" + echotest.Handshake + "X-A: " +
 			strings.Repeat("\xff", allowed-1000) + "\r\n\r\n")},
 		"many fields": {2000,
 			writes("GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A:\r\n", 95) + "X-A: " + strings.Repeat("x", allowed-1000))},
@@ -291,14 +291,18 @@ func writes(text string) func(net.Conn) error {
 	}
 }
 
-// incompleteMessage returns a WebSocket message without its last byte.
+// incompleteMessage returns a WebSocket message without its last byte. The mask of its frame is zero, so the data stays as it is.
 func incompleteMessage() string {
-	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(maxMessage-1))
+	const size = 1 << 20 // the longest message
+	header := append(binary.BigEndian.AppendUint64([]byte{0x82, 0x80 | 127}, size), 0, 0, 0, 0)
+	return "GET /-/ws HTTP/1.1\r\n" + echotest.Handshake + "\r\n" + string(header) + echotest.Payload(size-1)
 }
 
 // manyPings returns a WebSocket handshake and many pings of the maximum size.
 func manyPings() string {
-	return "GET /-/ws HTTP/1.1\r\n" + validHandshake + "\r\n" + strings.Repeat(pingFrame(echotest.Payload(125)), 1000)
+	const size = 125
+	return "GET /-/ws HTTP/1.1\r\n" + echotest.Handshake + "\r\n" +
+		strings.Repeat("\x89"+string([]byte{0x80 | size, 0, 0, 0, 0})+echotest.Payload(size), 1000)
 }
 
 // streamKind specifies what an HTTP/2 request sends after its header.
@@ -323,7 +327,7 @@ func overHTTP2(method, path string, kind streamKind, fields ...string) func(net.
 func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...string) func(net.Conn) error {
 	return framing(kind, func(framer *http2.Framer) error {
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
-			err := writeHeader(framer, id, headerBlock(method, path, fields...), body == nil, true)
+			err := echotest.WriteHeader(framer, id, echotest.HeaderBlock(method, path, fields...), body == nil, true)
 			for rest := body; err == nil && len(rest) > 0; {
 				piece := rest[:min(len(rest), maxFrame)]
 				rest = rest[len(piece):]
@@ -338,10 +342,17 @@ func overHTTP2Body(method, path string, kind streamKind, body []byte, fields ...
 	})
 }
 
+// noWindow returns the setting of a client that does not receive the bodies of responses.
+func noWindow() http2.Setting { return http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0} }
+
 // framing returns a function that starts an HTTP/2 connection, discards all data that it receives, and sends frames.
 func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) error {
 	return func(connection net.Conn) error {
-		framer, err := greet(connection, kind)
+		var settings []http2.Setting
+		if kind == withoutWindow {
+			settings = append(settings, noWindow())
+		}
+		framer, err := echotest.Greet(connection, settings...)
 		if err != nil {
 			return err
 		}
@@ -350,54 +361,11 @@ func framing(kind streamKind, write func(*http2.Framer) error) func(net.Conn) er
 	}
 }
 
-// greet starts an HTTP/2 connection by sending the client preface.
-func greet(connection net.Conn, kind streamKind) (*http2.Framer, error) {
-	if _, err := io.WriteString(connection, http2.ClientPreface); err != nil {
-		return nil, err
-	}
-	framer := http2.NewFramer(connection, connection)
-	var settings []http2.Setting
-	if kind == withoutWindow {
-		settings = append(settings, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-	}
-	return framer, framer.WriteSettings(settings...)
-}
-
-func headerBlock(method, path string, fields ...string) []byte {
-	return headerBlockTo("a", method, path, fields...)
-}
-
-// headerBlockTo is like headerBlock, but with the given authority.
-func headerBlockTo(authority, method, path string, fields ...string) []byte {
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	for _, field := range [][2]string{{":method", method}, {":path", path}, {":scheme", "http"}, {":authority", authority}} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1], Sensitive: true}) // writing to a buffer never fails
-	}
-	for i := 0; i < len(fields); i += 2 {
-		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1], Sensitive: true})
-	}
-	return block.Bytes()
-}
-
-// writeHeader writes a header in frames that are small enough for every server.
-func writeHeader(framer *http2.Framer, stream uint32, block []byte, endStream, endHeaders bool) error {
-	first := min(len(block), maxFrame)
-	err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block[:first], EndStream: endStream,
-		EndHeaders: endHeaders && first == len(block)})
-	for block = block[first:]; err == nil && len(block) > 0; {
-		next := min(len(block), maxFrame)
-		err = framer.WriteContinuation(stream, endHeaders && next == len(block), block[:next])
-		block = block[next:]
-	}
-	return err
-}
-
 // incompleteHTTP2Header returns a function that sends a header without the last byte of its last field, and never completes it.
 func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
-		block := headerBlock("GET", "/", fields...)
-		return writeHeader(framer, 1, block[:len(block)-1], true, false)
+		block := echotest.HeaderBlock("GET", "/", fields...)
+		return echotest.WriteHeader(framer, 1, block[:len(block)-1], true, false)
 	})
 }
 
@@ -430,7 +398,7 @@ func tinyFields(number int) (fields []string) {
 func resets(block []byte) func(net.Conn) error {
 	return framing(complete, func(framer *http2.Framer) error {
 		for id := uint32(1); ; id += 2 {
-			if err := errors.Join(writeHeader(framer, id, block, true, true), framer.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
+			if err := errors.Join(echotest.WriteHeader(framer, id, block, true, true), framer.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
 				return err
 			}
 		}
@@ -443,9 +411,9 @@ func withTrailer(size int) func(net.Conn) error {
 		var trailer bytes.Buffer
 		_ = hpack.NewEncoder(&trailer).WriteField(hpack.HeaderField{Name: "x-a", Value: echotest.Payload(size), Sensitive: true})
 		for id := uint32(1); id < 2*maxStreams; id += 2 {
-			err := writeHeader(framer, id, headerBlock("POST", "/?echo.delay=30s", "trailer", "x-a"), false, true)
+			err := echotest.WriteHeader(framer, id, echotest.HeaderBlock("POST", "/?echo.delay=30s", "trailer", "x-a"), false, true)
 			if err := errors.Join(err, framer.WriteData(id, false, []byte("body")),
-				writeHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
+				echotest.WriteHeader(framer, id, trailer.Bytes(), true, true)); err != nil {
 				return err
 			}
 			runtime.Gosched()
@@ -456,7 +424,7 @@ func withTrailer(size int) func(net.Conn) error {
 
 // longFrame announces a frame of the maximum length, but sends only part of the frame.
 func longFrame(connection net.Conn) error {
-	if _, err := greet(connection, complete); err != nil {
+	if _, err := echotest.Greet(connection); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(connection, "\xff\xff\xff\x01\x05\x00\x00\x00\x01"); err != nil {
@@ -469,7 +437,7 @@ func grpcFields() []string { return []string{"content-type", "application/grpc",
 
 // unfinished returns an EchoRequest of about the given size, without its last byte.
 func unfinished(size int) []byte {
-	message := prefixed("\x12" + varint(size-8) + echotest.Payload(size-8))
+	message := echotest.GRPCMessage("\x12" + varint(size-8) + echotest.Payload(size-8))
 	return message[:len(message)-1]
 }
 

@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/?echo.status=503&echo.set-header=X-A:1&echo.set-header=X-B:2", "")
 	echotest.Send(t, sender["HTTP/1.1"], "BREW", server.URL+"/"+strings.Repeat("x", 1000), "")
 	echotest.Send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/-/body", "hello")
-	echotest.Send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/a/b", "", "Content-Type", grpcType)
+	echotest.Send(t, sender["HTTP/2.0"], http.MethodPost, server.URL+"/a/b", "", "Content-Type", "application/grpc")
 	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/readyz", "")
 	echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, server.URL+"/-/livez", "")
 	read := families(t, echotest.Send(t, sender["HTTP/1.1"], http.MethodGet, admin.URL+"/metrics", "").Text)

@@ -24,7 +24,7 @@ import (
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the other requests, even on a busy machine
-	webSocket := dialWebSocket(t, p.url, nil)
+	webSocket, _ := dialWebSocket(t, p.url+"/-/ws", nil)
 	client := echotest.Clients(t)["HTTP/1.1"]
 	finish := slowRequest(t, client, p.url)
 	echotest.Until(t, "the request is in flight", func() bool {

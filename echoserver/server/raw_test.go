@@ -17,12 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/describe"
-	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
@@ -100,32 +96,18 @@ func sendRaw(t *testing.T, client *http.Client, address, path, trailer string, h
 // TestRawList_includesPseudoHeaders sends pseudo-header values that only HTTP/2 allows.
 func TestRawList_includesPseudoHeaders(t *testing.T) {
 	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-	text := sentOverHTTP2(t, connection, headerBlockTo("a\xff.example", "G\xe9T", "/"))
+	text := sentOverHTTP2(t, connection, echotest.HeaderBlockTo("a\xff.example", "G\xe9T", "/"))
 	want := describe.RawList{{Where: "host", Base64: []byte("a\xff.example")}, {Where: "method", Base64: []byte("G\xe9T")}}
 	if got := decode(t, text); got.Host != "a\uFFFD.example" || !cmp.Equal(want, got.Request.Raw) {
 		t.Errorf("the request is %+v", got)
 	}
 }
 
-// TestRawList_includesServerName sends a server name that no certificate can have.
-func TestRawList_includesServerName(t *testing.T) {
-	s := serveTLS(t, "")
-	config := s.config()
-	config.ServerName, config.InsecureSkipVerify = "first\xff", true
-	for proto, client := range tlsClients(t, config) {
-		got := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+s.address, "").Text)
-		want := describe.RawList{{Where: "serverName", Base64: []byte("first\xff")}}
-		if diff := cmp.Diff(want, got.Request.Raw); diff != "" || got.TLS.ServerName != "first\uFFFD" {
-			t.Errorf("%s: the name is %q (-want +got):\n%s", proto, got.TLS.ServerName, diff)
-		}
-	}
-}
-
 // sentOverHTTP2 sends a request header over HTTP/2, and returns the body of the response.
 func sentOverHTTP2(t *testing.T, connection net.Conn, block []byte) string {
 	t.Helper()
-	framer, err := greet(connection, complete)
-	if err = errors.Join(err, writeHeader(framer, 1, block, true, true)); err != nil {
+	framer, err := echotest.Greet(connection)
+	if err = errors.Join(err, echotest.WriteHeader(framer, 1, block, true, true)); err != nil {
 		t.Fatal(err)
 	}
 	var body bytes.Buffer
@@ -243,38 +225,5 @@ func TestEcho_showsBodyAsText(t *testing.T) {
 				t.Errorf("%s, %s: it is UTF-8: %t, and ends in %q", name, proto, utf8.ValidString(got), got[max(0, len(got)-len(c.end)-20):])
 			}
 		}
-	}
-}
-
-// TestRawList_includesCallMetadata sends metadata that is not UTF-8. gRPC forbids such metadata, but servers on the path do not have to
-// check for it.
-func TestRawList_includesCallMetadata(t *testing.T) {
-	server := serve(t, handlerOf(t, "ECHO_REDACT_HEADERS=X-Custom"))
-	headers := []string{"X-Name", "a", "X-Name", latin1, "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}
-	want := []*echov1.Raw{{Where: "metadata", Name: "x-name", Index: 1, Value: []byte(latin1)}}
-	expect := func(name string, call *echov1.Call) {
-		t.Helper()
-		if diff := cmp.Diff(want, call.GetRaw(), protocmp.Transform()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	status, message := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+unaryPath, echoRequest(t, "hello"), headers...)
-	response := &echov1.EchoResponse{}
-	if err := proto.Unmarshal(message, response); err != nil || status != "0 " || bytes.Contains(message, []byte("hunter2")) {
-		t.Errorf("the status is %s, %v, the response %q", status, err, message)
-	}
-	expect("gRPC", response.GetCall())
-	for protocol, client := range echotest.Clients(t) {
-		got := echotest.Send(t, client, http.MethodPost, server.URL+unaryPath, `{"message":"hello"}`,
-			append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json")...)
-		response := &echov1.EchoResponse{}
-		if err := protojson.Unmarshal([]byte(got.Text), response); err != nil || strings.Contains(got.Text, "hunter2") {
-			t.Errorf("Connect over %s: %v in %s", protocol, err, got.Text)
-		}
-		expect("Connect over "+protocol, response.GetCall())
-	}
-	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, echoRequest(t, ""), headers...)
-	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the conformance suite defines the messages
-		t.Errorf("the status is %s, the response %q", status, message)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // FuzzResponse sends arbitrary requests. No response may reveal a secret from the environment or a header, serve text from a client as
@@ -50,7 +51,7 @@ func FuzzResponse(f *testing.F) {
 		if !json.Valid(handshake) || !utf8.Valid(handshake) {
 			t.Errorf("the echo of a handshake is %q", handshake)
 		}
-		expectNoSecrets(t, w.Body.String()+string(handshake)+log.String(), path+query+name+value+body, canary, "credential-",
+		echotest.ExpectNoSecrets(t, w.Body.String()+string(handshake)+log.String(), path+query+name+value+body, canary, "credential-",
 			base64.RawStdEncoding.EncodeToString([]byte(credential)))
 		if route != routeWebSocket {
 			checkContent(t, w.Header(), w.Body.String())
@@ -63,16 +64,6 @@ func FuzzResponse(f *testing.F) {
 			t.Errorf("logged: %s", logged)
 		}
 	})
-}
-
-// expectNoSecrets fails the test if given contains a secret that is not in sent.
-func expectNoSecrets(t *testing.T, given, sent string, secrets ...string) {
-	t.Helper()
-	for _, secret := range secrets {
-		if strings.Contains(given, secret) && !strings.Contains(sent, secret) {
-			t.Errorf("the secret is revealed: %s", given)
-		}
-	}
 }
 
 // requestOf returns a request with the given headers.

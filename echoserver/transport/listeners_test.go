@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -136,4 +137,26 @@ func TestBoundedListener_endOfSending(t *testing.T) {
 	if err := (&Connection{Conn: inMemory}).CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a connection without sides: %v", err)
 	}
+}
+
+// TestNewEvictingListener_acceptsProbeBeyondLimit opens more connections than the admin port keeps open.
+func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
+	inner := echotest.ListenLocally(t)
+	server, listener := &http.Server{Handler: http.NotFoundHandler()}, NewEvictingListener(inner, 3)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	var held []net.Conn
+	for range 10 {
+		held = append(held, echotest.Dial(t, inner.Addr().String()))
+	}
+	if got := echotest.Status("http://" + inner.Addr().String()); got != http.StatusNotFound {
+		t.Errorf("a probe has the response %d", got)
+	}
+	if _, err := held[0].Read(make([]byte, 1)); err == nil {
+		t.Error("the oldest connection is kept")
+	}
+	for _, each := range held {
+		_ = each.Close()
+	}
+	echotest.Until(t, "all connections are forgotten", func() bool { return listener.Len() == 0 })
 }

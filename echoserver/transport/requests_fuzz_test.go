@@ -99,29 +99,22 @@ var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex
-	b := newTestBounds()
-	b.Reporter = NewReporter(echotest.Quiet(), func(string) {
+	server := newServed()
+	server.Handler = Handle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		what, err := describe(r)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if slow {
+			<-time.After(time.Millisecond)
+		}
 		mutex.Lock()
 		defer mutex.Unlock()
-		result.reported++
-	})
-	server := &http.Server{ConnContext: WithConnection, ConnState: TrackState, ReadHeaderTimeout: HeaderTimeout,
-		DisableGeneralOptionsHandler: true,
-		Handler: Handle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			what, err := describe(r)
-			if err != nil {
-				panic(http.ErrAbortHandler)
-			}
-			if slow {
-				<-time.After(time.Millisecond)
-			}
-			mutex.Lock()
-			defer mutex.Unlock()
-			result.handled = append(result.handled, what)
-			_, _ = io.WriteString(w, "ok") // the client reads
-		}))}
+		result.handled = append(result.handled, what)
+		_, _ = io.WriteString(w, "ok") // the client reads
+	}))
 	listener := echotest.NewMemoryListener()
-	go func() { _ = server.Serve(NewBoundedListener(listener, Cost, b)) }()
+	server.serve(t, listener, Cost)
 	conn := listener.Dial(t)
 	var received strings.Builder
 	go func() { _, _ = io.Copy(&received, conn) }()
@@ -133,6 +126,9 @@ func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	synctest.Wait()
 	mutex.Lock()
 	defer mutex.Unlock()
+	for _, times := range server.counts {
+		result.reported += times
+	}
 	result.responses = len(statusLine.FindAllString(received.String(), -1))
 	return result
 }

@@ -83,6 +83,13 @@ func (i Issued) Pair(t testing.TB) tls.Certificate {
 	return pair
 }
 
+// ClientConfig returns a configuration for a client that trusts the authority's certificates for the name "first".
+func (a *Authority) ClientConfig(certificates ...tls.Certificate) *tls.Config {
+	trusted := x509.NewCertPool()
+	trusted.AddCert(a.Leaf)
+	return &tls.Config{RootCAs: trusted, ServerName: "first", Certificates: certificates}
+}
+
 // SecretVolume is a directory that is updated like a Secret volume: replacing a symbolic link replaces all files at once.
 type SecretVolume struct {
 	Folder  string

@@ -1,6 +1,8 @@
 package echotest
 
 import (
+	"crypto/tls"
+	"encoding/binary"
 	"encoding/hex"
 	"io"
 	"net"
@@ -25,6 +27,25 @@ func OnlyHTTP2() *http.Protocols {
 	protocols.SetUnencryptedHTTP2(true)
 	return protocols
 }
+
+// TLSClients returns a client for each protocol that the server supports over TLS.
+func TLSClients(t *testing.T, config *tls.Config) map[string]*http.Client {
+	t.Helper()
+	found := map[string]*http.Client{}
+	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		protocols := &http.Protocols{}
+		protocols.SetHTTP1(proto == "HTTP/1.1")
+		protocols.SetHTTP2(proto == "HTTP/2.0")
+		transport := &http.Transport{TLSClientConfig: config.Clone(), Protocols: protocols}
+		t.Cleanup(transport.CloseIdleConnections)
+		found[proto] = &http.Client{Transport: transport, Timeout: 2 * Patience}
+	}
+	return found
+}
+
+// Handshake contains the header lines of a WebSocket handshake, after the request line.
+const Handshake = "Host: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+	"dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 // Reply is a response. Text is the body, if the body has been read.
 type Reply struct {
@@ -102,6 +123,11 @@ func Exchanged(t *testing.T, connection net.Conn, text string) string {
 	return string(got)
 }
 
+// GRPCMessage returns a gRPC message with its length prefix.
+func GRPCMessage(message string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
+}
+
 // Payload returns non-repeating text of the given size.
 func Payload(size int) string {
 	var text strings.Builder
@@ -113,3 +139,13 @@ func Payload(size int) string {
 
 // Unsized hides a body's length, so that the client sends the body in chunks.
 type Unsized struct{ io.Reader }
+
+// ExpectNoSecrets fails the test if given contains a secret that is not in sent.
+func ExpectNoSecrets(t testing.TB, given, sent string, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		if strings.Contains(given, secret) && !strings.Contains(sent, secret) {
+			t.Errorf("the secret is revealed: %s", given)
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package echotest
 
 import (
+	"context"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,4 +57,12 @@ func (l *MemoryListener) Dial(t *testing.T) net.Conn {
 		t.Fatal("the server no longer listens")
 	}
 	return near
+}
+
+// HTTP2Client returns a client for the server. Its flow-control windows are small, so that it does not read ahead.
+func (l *MemoryListener) HTTP2Client(t *testing.T) *http.Client {
+	client := &http.Transport{Protocols: OnlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10},
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return l.Dial(t), nil }}
+	t.Cleanup(client.CloseIdleConnections)
+	return &http.Client{Transport: client}
 }

@@ -1,8 +1,7 @@
-package server
+package transport
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -16,9 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
-	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -37,9 +34,9 @@ type rejectedCase struct {
 
 type loggedRejection struct{ Msg, Remote, Protocol, Reason, Detail string }
 
-func rejectionsIn(t *testing.T, log *echotest.LockedBuffer) (found []loggedRejection) {
+func (s *served) rejections(t *testing.T) (found []loggedRejection) {
 	t.Helper()
-	for line := range strings.Lines(log.String()) {
+	for line := range strings.Lines(s.log.String()) {
 		var each loggedRejection
 		if err := json.Unmarshal([]byte(line), &each); err != nil {
 			t.Fatalf("%v in %s", err, line)
@@ -52,22 +49,22 @@ func rejectionsIn(t *testing.T, log *echotest.LockedBuffer) (found []loggedRejec
 }
 
 // checkRejection checks that the log and the metrics report exactly one rejection.
-func checkRejection(t *testing.T, name string, m *metrics, log *echotest.LockedBuffer, client net.Conn, want rejectedCase) {
+func (s *served) checkRejection(t *testing.T, name string, client net.Conn, want rejectedCase) {
 	t.Helper()
-	found := rejectionsIn(t, log)
+	found := s.rejections(t)
 	remote := client.LocalAddr().String()
-	if want.reason == transport.ReasonHTTP2Stream || want.reason == transport.ReasonHTTP2Connect {
+	if want.reason == ReasonHTTP2Stream || want.reason == ReasonHTTP2Connect {
 		remote = "" // net/http does not report it
 	}
 	if len(found) != 1 || found[0].Reason != want.reason || found[0].Protocol != want.protocol ||
 		!strings.Contains(found[0].Detail, want.detail) || found[0].Remote != remote {
-		t.Errorf("%s: the log of the client %s is %s, want %+v", name, client.LocalAddr(), log, want)
+		t.Errorf("%s: the log of the client %s is %s, want %+v", name, client.LocalAddr(), &s.log, want)
 	}
-	if diff := cmp.Diff(map[string]float64{"reason=" + want.reason: 1}, series(t, m, "echo_rejected_total")); diff != "" {
+	if diff := cmp.Diff(map[string]int{want.reason: 1}, s.counts); diff != "" {
 		t.Errorf("%s: the counts (-want +got):\n%s", name, diff)
 	}
-	if strings.Contains(log.String(), "hunter2") {
-		t.Errorf("%s: a secret is in the log: %s", name, log)
+	if strings.Contains(s.log.String(), "hunter2") {
+		t.Errorf("%s: a secret is in the log: %s", name, &s.log)
 	}
 }
 
@@ -80,26 +77,22 @@ func rejectedRequests() map[string]rejectedCase {
 		return bad("POST /?key=hunter2 HTTP/1.1\r\n"+fields+"\r\n\r\n", detail)
 	}
 	proxy := func(sent, protocol string) rejectedCase {
-		return rejectedCase{sent + plain, 400, transport.ReasonProxyProtocol, protocol, "turn it off"}
+		return rejectedCase{sent + plain, 400, ReasonProxyProtocol, protocol, "turn it off"}
 	}
 	return map[string]rejectedCase{
-		"PROXY protocol 1":            proxy(proxyV1, "PROXY v1"),
-		"PROXY protocol 1, IPv6":      proxy("PROXY TCP6 2001:db8::7 2001:db8::1 51234 8080\r\n", "PROXY v1"),
-		"PROXY protocol 1, unknown":   proxy("PROXY UNKNOWN\r\n", "PROXY v1"),
-		"PROXY protocol 2":            proxy(proxyV2, "PROXY v2"),
-		"PROXY protocol 2 of a probe": proxy(proxyV2[:12]+"\x20\x00\x00\x00", "PROXY v2"),
-		"SSH":                         bad("SSH-2.0-OpenSSH_9.6\r\n", ""),
-		"Redis":                       bad("*1\r\n$4\r\nPING\r\n", ""),
-		"an empty line":               bad("\r\n"+plain, ""),
-		"an escape":                   bad("GET /a%zz?k=hunter2 HTTP/1.1\r\nHost: a\r\n\r\n", ""),
-		"HTTP/3.0":                    {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "status_505", "HTTP/1", "unsupported protocol version"},
-		"no Host":                     header("X-A: 1", ": missing required Host header"),
-		"a blank in Host":             header("Host: a b", ": malformed Host header"),
-		"a blank before the colon":    header("Host: a\r\nX-A : hunter2", ""),
-		"NUL in a value":              header("Host: a\r\nX-A: hunter2\x00", ""),
-		"two lengths":                 header("Host: a\r\nContent-Length: 1\r\ncontent-length: 2", ""),
-		"a coding":                    {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "status_501", "HTTP/1", "501 "},
-		"an expectation":              {"POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417, "status_417", "HTTP/1", "417 "},
+		"PROXY protocol 1":         proxy(proxyV1, "PROXY v1"),
+		"PROXY protocol 2":         proxy(proxyV2, "PROXY v2"),
+		"SSH":                      bad("SSH-2.0-OpenSSH_9.6\r\n", ""),
+		"an empty line":            bad("\r\n"+plain, ""),
+		"an escape":                bad("GET /a%zz?k=hunter2 HTTP/1.1\r\nHost: a\r\n\r\n", ""),
+		"HTTP/3.0":                 {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "status_505", "HTTP/1", "unsupported protocol version"},
+		"no Host":                  header("X-A: 1", ": missing required Host header"),
+		"a blank in Host":          header("Host: a b", ": malformed Host header"),
+		"a blank before the colon": header("Host: a\r\nX-A : hunter2", ""),
+		"NUL in a value":           header("Host: a\r\nX-A: hunter2\x00", ""),
+		"two lengths":              header("Host: a\r\nContent-Length: 1\r\ncontent-length: 2", ""),
+		"a coding":                 {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "status_501", "HTTP/1", "501 "},
+		"an expectation":           {"POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417, "status_417", "HTTP/1", "417 "},
 	}
 }
 
@@ -112,8 +105,8 @@ func TestReporter_reportsRejectedRequests(t *testing.T) {
 			if first != "" && c.protocol != "HTTP/1" {
 				continue
 			}
-			h, log := loggedHandler(t)
-			conn := echotest.Dial(t, serve(t, h).URL)
+			s := newServed()
+			conn := echotest.Dial(t, s.serveLocally(t))
 			if first != "" {
 				_, _ = io.WriteString(conn, first)
 				readStatus(t, conn)
@@ -123,16 +116,16 @@ func TestReporter_reportsRejectedRequests(t *testing.T) {
 				!strings.Contains(got, "\r\n\r\necho-server: ") {
 				t.Errorf("%s %s: the response is %q", name, before, got)
 			}
-			checkRejection(t, name+" "+before, h.metrics, log, conn, c)
+			s.checkRejection(t, name+" "+before, conn, c)
 			if first == "" || before == "after chunks" {
 				continue
 			}
-			h, log = loggedHandler(t)
-			conn = echotest.Dial(t, serve(t, h).URL)
+			s = newServed()
+			conn = echotest.Dial(t, s.serveLocally(t))
 			if got := echotest.Exchanged(t, conn, first+c.sent); strings.Count(got, "HTTP/1.1 ") != 2 {
 				t.Errorf("%s together with a request: the responses are %q", name, got)
 			}
-			checkRejection(t, name+" together with a request", h.metrics, log, conn, c)
+			s.checkRejection(t, name+" together with a request", conn, c)
 		}
 	}
 }
@@ -152,48 +145,38 @@ func readStatus(t *testing.T, conn net.Conn) int {
 // TestReporter_reportsIncompleteHeaders closes the connection or stops sending in the middle of a header, or without a header, as health
 // checks do.
 func TestReporter_reportsIncompleteHeaders(t *testing.T) {
-	h, log := loggedHandler(t)
-	conn := echotest.Dial(t, serve(t, h).URL)
+	s := newServed()
+	conn := echotest.Dial(t, s.serveLocally(t))
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nCookie: hun"); err != nil || conn.(*net.TCPConn).CloseWrite() != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") {
 		t.Errorf("the response is %q, %v", got, err)
 	}
-	checkRejection(t, "an incomplete header", h.metrics, log, conn, rejectedCase{reason: "status_400", protocol: "HTTP/1"})
+	s.checkRejection(t, "an incomplete header", conn, rejectedCase{reason: "status_400", protocol: "HTTP/1"})
 	for sent, want := range map[string]int{"": 0, "GET /": 1, "\x80\x67\x01\x03": 1, "GET / HTTP/1.1\r\nCookie: hunter2": 1} {
 		synctest.Test(t, func(t *testing.T) {
-			h, log := loggedHandler(t)
-			server, listener := serveInMemory(t, h)
+			s, listener := newServed(), echotest.NewMemoryListener()
+			s.serve(t, listener, Cost)
 			conn, began := listener.Dial(t), time.Now()
 			_, _ = io.WriteString(conn, sent)
-			if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || time.Since(began) != transport.HeaderTimeout {
+			if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || time.Since(began) != HeaderTimeout {
 				t.Errorf("%q: the response is %q, %v after %s", sent, got, err, time.Since(began))
 			}
-			if found := rejectionsIn(t, log); len(found) != want || want > 0 && found[0].Reason != transport.ReasonIncomplete {
-				t.Errorf("%q: the log is %s", sent, log)
+			if found := s.rejections(t); len(found) != want || want > 0 && found[0].Reason != ReasonIncomplete {
+				t.Errorf("%q: the log is %s", sent, &s.log)
 			}
-			_ = server.Close()
+			_ = s.Close()
 		})
 	}
-	h, log = loggedHandler(t)
-	conn = echotest.Dial(t, serve(t, h).URL)
+	s = newServed()
+	conn = echotest.Dial(t, s.serveLocally(t))
 	if conn.(*net.TCPConn).CloseWrite() != nil {
 		t.Fatal("the connection cannot be closed")
 	}
-	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || len(series(t, h.metrics, "echo_rejected_total")) > 0 || log.String() != "" {
-		t.Errorf("without a request: the response is %q, %v, the log is %s", got, err, log)
+	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || len(s.counts) > 0 || s.log.String() != "" {
+		t.Errorf("without a request: the response is %q, %v, the log is %s", got, err, &s.log)
 	}
-}
-
-// fieldBlock returns an encoded header that contains only the given fields.
-func fieldBlock(fields ...string) []byte {
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	for i := 0; i < len(fields); i += 2 {
-		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}) // writing to a buffer never fails
-	}
-	return block.Bytes()
 }
 
 // http2Case holds the frames that a client sends after its SETTINGS frame, and the rejection that the server must report.
@@ -205,52 +188,52 @@ type http2Case struct {
 // rejectedFrames returns cases from RFC 9113, RFC 8441, and h2spec.
 func rejectedFrames() map[string]http2Case {
 	request := func(block []byte) func(*http2.Framer) error {
-		return func(f *http2.Framer) error { return writeHeader(f, 1, block, true, true) }
+		return func(f *http2.Framer) error { return echotest.WriteHeader(f, 1, block, true, true) }
 	}
 	stream := func(detail string, fields ...string) http2Case {
-		return http2Case{request(fieldBlock(fields...)), transport.ReasonHTTP2Stream, "PROTOCOL_ERROR_" + detail}
+		return http2Case{request(echotest.FieldBlock(fields...)), ReasonHTTP2Stream, "PROTOCOL_ERROR_" + detail}
 	}
 	ended := func(detail string, send func(*http2.Framer) error) http2Case {
-		return http2Case{send, transport.ReasonHTTP2Connection, detail}
+		return http2Case{send, ReasonHTTP2Connection, detail}
 	}
 	return map[string]http2Case{
-		"a WebSocket": {request(fieldBlock(":method", "CONNECT", ":protocol", "websocket", ":scheme", "http", ":path", "/-/ws",
-			":authority", "a")), transport.ReasonHTTP2Connect, "bad_connect"},
-		"CONNECT with a path": {request(fieldBlock(":method", "CONNECT", ":scheme", "http", ":path", "/", ":authority", "a")),
-			transport.ReasonHTTP2Connect, "bad_connect"},
+		"a WebSocket": {request(echotest.FieldBlock(":method", "CONNECT", ":protocol", "websocket", ":scheme", "http", ":path", "/-/ws",
+			":authority", "a")), ReasonHTTP2Connect, "bad_connect"},
+		"CONNECT with a path": {request(echotest.FieldBlock(":method", "CONNECT", ":scheme", "http", ":path", "/", ":authority", "a")),
+			ReasonHTTP2Connect, "bad_connect"},
 		"no path":                stream("bad_path_method", ":method", "GET", ":scheme", "http", ":authority", "a"),
 		"a path without a slash": stream("bad_path", ":method", "GET", ":scheme", "http", ":path", "hunter2", ":authority", "a"),
 		"a user in the authority": stream("userinfo_in_authority", ":method", "GET", ":scheme", "http", ":path", "/",
 			":authority", "hunter2@a"),
 		"an even stream": ended("PROTOCOL_ERROR", func(f *http2.Framer) error {
-			return writeHeader(f, 2, headerBlock("GET", "/"), true, true)
+			return echotest.WriteHeader(f, 2, echotest.HeaderBlock("GET", "/"), true, true)
 		}),
 		"a body before its header": ended("PROTOCOL_ERROR", func(f *http2.Framer) error { return f.WriteData(1, true, []byte("hunter2")) }),
-		"a long cookie": ended("COMPRESSION_ERROR", request(headerBlock("GET", "/", "cookie",
-			strings.Repeat("hunter2", transport.DefaultHeaderBytes)))),
+		"a long cookie": ended("COMPRESSION_ERROR", request(echotest.HeaderBlock("GET", "/", "cookie",
+			strings.Repeat("hunter2", DefaultHeaderBytes)))),
 		"more requests than allowed": {func(f *http2.Framer) error {
 			for i := range uint32(maxStreams + 1) {
-				if err := writeHeader(f, 2*i+1, headerBlock("GET", "/?echo.delay=30s"), true, true); err != nil {
+				if err := echotest.WriteHeader(f, 2*i+1, echotest.HeaderBlock("GET", "/slow"), true, true); err != nil {
 					return err
 				}
 			}
 			return nil
-		}, transport.ReasonHTTP2Stream, "over_max_streams"},
+		}, ReasonHTTP2Stream, "over_max_streams"},
 	}
 }
 
 // TestReporter_reportsRejectedFrames sends HTTP/2 frames that net/http rejects. It reports the client only if it closes the connection.
 func TestReporter_reportsRejectedFrames(t *testing.T) {
 	for name, c := range rejectedFrames() {
-		h, log := loggedHandler(t)
-		conn := echotest.Dial(t, serve(t, h).URL)
-		framer, err := greet(conn, complete)
+		s := newServed()
+		conn := echotest.Dial(t, s.serveLocally(t))
+		framer, err := echotest.Greet(conn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = c.send(framer) // the server may close the connection before it has read everything
 		awaitRejection(framer)
-		checkRejection(t, name, h.metrics, log, conn, rejectedCase{reason: c.reason, protocol: "HTTP/2.0", detail: c.detail})
+		s.checkRejection(t, name, conn, rejectedCase{reason: c.reason, protocol: "HTTP/2.0", detail: c.detail})
 	}
 }
 
@@ -268,66 +251,38 @@ func awaitRejection(framer *http2.Framer) {
 // TestReporter_ignoresHandledRequests resets streams that a handler is serving, and uploads more than the handler reads. The server must
 // not report these requests as rejected.
 func TestReporter_ignoresHandledRequests(t *testing.T) {
-	h, log := loggedHandler(t, "ECHO_CONTROLS=Full")
-	url := serve(t, h).URL
-	client := echotest.Clients(t)["HTTP/2.0"]
-	if response, err := client.Get(url + "/?echo.connection=reset"); err == nil {
+	s := newServed()
+	s.Handler = Handle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/reset":
+			panic(http.ErrAbortHandler)
+		case "/echo":
+			_, _ = io.Copy(w, r.Body) // the client reads
+		}
+	}))
+	url, client := "http://"+s.serveLocally(t), echotest.Clients(t)["HTTP/2.0"]
+	if response, err := client.Get(url + "/reset"); err == nil {
 		_ = response.Body.Close()
 		t.Error("the stream is not reset")
 	}
-	if got := echotest.Send(t, client, "POST", url+"/-/ws", echotest.Payload(200_000)); got.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("the upload gets %d", got.StatusCode)
-	}
+	echotest.Send(t, client, http.MethodPost, url, echotest.Payload(200_000))
 	for _, text := range []string{"request header x", strings.Repeat("x", 64), ""} {
-		if got := echotest.Send(t, client, "POST", url+"/-/body", text); got.Text != text {
+		if got := echotest.Send(t, client, http.MethodPost, url+"/echo", text); got.Text != text {
 			t.Errorf("the echo is %q", got.Text)
 		}
 	}
-	if found := rejectionsIn(t, log); len(found) > 0 || len(series(t, h.metrics, "echo_rejected_total")) > 0 {
-		t.Errorf("found %v, counted %v", found, series(t, h.metrics, "echo_rejected_total"))
+	if len(s.counts) > 0 || s.log.String() != "" {
+		t.Errorf("counted are %v, the log is %s", s.counts, &s.log)
 	}
 }
 
-// TestNewServer_announcesNoHTTP2WebSockets checks the server's HTTP/2 settings (RFC 8441, 3).
-func TestNewServer_announcesNoHTTP2WebSockets(t *testing.T) {
-	h := handlerOf(t)
-	secured := serveTLS(t, "")
-	for name, conn := range map[string]net.Conn{"HTTP": echotest.Dial(t, serve(t, h).URL), "HTTPS": dialTLS(t, secured)} {
-		framer, err := greet(conn, complete)
-		if err != nil {
-			t.Fatal(err)
-		}
-		frame, err := framer.ReadFrame()
-		settings, ok := frame.(*http2.SettingsFrame)
-		if err != nil || !ok {
-			t.Fatalf("%s: the first frame is %v, %v", name, frame, err)
-		}
-		if value, ok := settings.Value(http2.SettingEnableConnectProtocol); ok {
-			t.Errorf("%s: SETTINGS_ENABLE_CONNECT_PROTOCOL is %d", name, value)
-		}
-	}
-}
-
-// dialTLS connects to an HTTPS server with HTTP/2.
-func dialTLS(t *testing.T, s *secured) net.Conn {
-	t.Helper()
-	config := s.config()
-	config.NextProtos = []string{"h2"}
-	config.ServerName = "first"
-	secure := tls.Client(echotest.Dial(t, s.address), config)
-	if err := secure.Handshake(); err != nil {
-		t.Fatal(err)
-	}
-	return secure
-}
-
-// TestNewServer_rejectsTLSOnHTTPPort sends the first TLS message in pieces to the plain HTTP port. net/http alone would wait for a line
+// TestConnection_rejectsTLS sends the first TLS message in pieces to the plain HTTP port. net/http alone would wait for a line
 // feed.
-func TestNewServer_rejectsTLSOnHTTPPort(t *testing.T) {
+func TestConnection_rejectsTLS(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
-		h, log := loggedHandler(t)
-		conn := echotest.Dial(t, serve(t, h).URL)
+		s := newServed()
+		conn := echotest.Dial(t, s.serveLocally(t))
 		go func() {
 			for rest := hello; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 				_, _ = conn.Write(rest[:min(size, len(rest))]) // the server may have closed the connection
@@ -337,41 +292,44 @@ func TestNewServer_rejectsTLSOnHTTPPort(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") || !strings.HasSuffix(string(got), "this port has no TLS: use http\n") {
 			t.Errorf("in pieces of %d: the response is %q, %v", size, got, err)
 		}
-		checkRejection(t, "TLS", h.metrics, log, conn, rejectedCase{reason: transport.ReasonTLS, protocol: "TLS", detail: "use http"})
+		s.checkRejection(t, "TLS", conn, rejectedCase{reason: ReasonTLS, protocol: "TLS", detail: "use http"})
 	}
 }
 
 // TestReportFailure sends data that is not a TLS handshake, and handshakes that fail.
 func TestReportFailure(t *testing.T) {
 	http := func(sent string) rejectedCase {
-		return rejectedCase{sent: sent, reason: transport.ReasonNoTLS, protocol: "HTTP", detail: "use https"}
+		return rejectedCase{sent: sent, reason: ReasonNoTLS, protocol: "HTTP", detail: "use https"}
 	}
 	proxy := func(sent, protocol string) rejectedCase {
-		return rejectedCase{sent: sent, reason: transport.ReasonProxyProtocol, protocol: protocol, detail: "turn it off"}
+		return rejectedCase{sent: sent, reason: ReasonProxyProtocol, protocol: protocol, detail: "turn it off"}
 	}
 	failed := func(sent, detail string) rejectedCase {
-		return rejectedCase{sent: sent, reason: transport.ReasonHandshake, protocol: "TLS", detail: detail}
+		return rejectedCase{sent: sent, reason: ReasonHandshake, protocol: "TLS", detail: detail}
 	}
-	for name, c := range map[string]rejectedCase{
-		"HTTP/1.1":         http("GET /?k=hunter2 HTTP/1.1\r\n"),
-		"a URL":            http("GET http://a/ HTTP/1.1\r\n"),
+	cases := map[string]rejectedCase{
+		"a secret":         http("GET /?k=hunter2 HTTP/1.1\r\n"),
 		"a long header":    http("GET / HTTP/1.1\r\nX-A: " + echotest.Payload(20_000)),
-		"CONNECT":          http("CONNECT a:443 HTTP/1.1\r\n"),
 		"HTTP/2":           http("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
 		"PROXY protocol 1": proxy(proxyV1+string(clientHello(t)), "PROXY v1"),
 		"PROXY protocol 2": proxy(proxyV2+string(clientHello(t)), "PROXY v2"),
 		"SSH":              failed("SSH-2.0-OpenSSH_9.6\r\n", "does not look like a TLS handshake"),
 		"a long message":   failed("\x16\x03\x01\xff\xff", "oversized record"),
-	} {
-		s := serveTLS(t, "")
+	}
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH", "CONNECT", "TRACE"} {
+		cases[method] = http(method + " a:443 HTTP/1.1\r\n")
+	}
+	for name, c := range cases {
+		s := serveTLS(t, "", TLSSettings{})
 		conn := echotest.Dial(t, s.address)
 		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may respond before it has read everything
 		data, err := io.ReadAll(conn)
-		got := string(data)
-		if c.reason == transport.ReasonNoTLS && err != nil || strings.Contains(got, "HTTP") != (c.reason == transport.ReasonNoTLS) {
+		got, isHTTP := string(data), c.reason == ReasonNoTLS
+		if isHTTP && (err != nil || !strings.HasPrefix(got, "HTTP/1.1 400 ") ||
+			!strings.HasSuffix(got, "echo-server: this port requires TLS: use https\n")) || !isHTTP && strings.Contains(got, "HTTP") {
 			t.Errorf("%s: the response is %q, %v", name, got, err)
 		}
-		checkRejection(t, name, s.metrics, &s.log, conn, c)
+		s.checkRejection(t, name, conn, c)
 	}
 }
 
@@ -383,44 +341,21 @@ func TestReportFailure_reportsRejectedClients(t *testing.T) {
 		change  func(*tls.Config)
 		detail  string
 	}{
-		"no certificate": {"ECHO_TLS_CLIENT_CERTIFICATE=Require", func(*tls.Config) {}, "didn't provide a certificate"},
+		"no certificate": {ClientCertificateRequire, func(*tls.Config) {}, "didn't provide a certificate"},
 		"TLS 1.1":        {"", func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, "unsupported versions"},
 		"no protocol in common": {"", func(c *tls.Config) { c.NextProtos = []string{"spdy/3"} },
 			"unsupported application protocols"},
 		"no trust": {"", func(c *tls.Config) { c.RootCAs = nil }, "bad certificate"},
 	} {
-		s := serveTLS(t, echotest.NewAuthority(t, "clients").PEM, c.setting)
-		config := s.config()
-		config.ServerName = "first"
+		s := serveTLS(t, echotest.NewAuthority(t, "clients").PEM, TLSSettings{ClientCertificate: c.setting})
+		config := s.authority.ClientConfig()
 		c.change(config)
 		conn := echotest.Dial(t, s.address)
 		secure := tls.Client(conn, config)
 		_ = secure.Handshake() // in TLS 1.3, the client's handshake can succeed before the server receives the client certificate
 		_, _ = io.Copy(io.Discard, secure)
-		echotest.Until(t, "it is logged", func() bool { return len(rejectionsIn(t, &s.log)) > 0 })
-		checkRejection(t, name, s.metrics, &s.log, conn, rejectedCase{reason: transport.ReasonHandshake, protocol: "TLS", detail: c.detail})
-	}
-}
-
-// TestReportFailure_reportsTimeouts stops in the middle of the first message, or sends nothing, as load balancers do when they connect in
-// advance.
-func TestReportFailure_reportsTimeouts(t *testing.T) {
-	hello := clientHello(t)
-	for length, want := range map[int]int{0: 0, 100: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			listener := echotest.NewMemoryListener()
-			s := secureWith(t, listener, "")
-			conn := listener.Dial(t)
-			_, _ = conn.Write(hello[:length])
-			_, _ = io.Copy(io.Discard, conn)
-			synctest.Wait()
-			found := rejectionsIn(t, &s.log)
-			if len(found) != want || want > 0 &&
-				(found[0].Reason != transport.ReasonHandshake || found[0].Detail != "the handshake did not complete in time") {
-				t.Errorf("%d bytes: the log is %s", length, &s.log)
-			}
-			_ = s.server.Close()
-		})
+		echotest.Until(t, "it is logged", func() bool { return len(s.rejections(t)) > 0 })
+		s.checkRejection(t, name, conn, rejectedCase{reason: ReasonHandshake, protocol: "TLS", detail: c.detail})
 	}
 }
 
@@ -428,7 +363,7 @@ func TestReportFailure_reportsTimeouts(t *testing.T) {
 // message.
 func TestReportFailure_ignoresClientsThatLeave(t *testing.T) {
 	for _, length := range []int{0, 5, 100} {
-		s := serveTLS(t, "")
+		s := serveTLS(t, "", TLSSettings{})
 		conn := echotest.Dial(t, s.address)
 		if _, err := conn.Write(clientHello(t)[:length]); err != nil || conn.(*net.TCPConn).CloseWrite() != nil {
 			t.Fatal(err)
@@ -436,7 +371,7 @@ func TestReportFailure_ignoresClientsThatLeave(t *testing.T) {
 		if got, err := io.ReadAll(conn); err != nil || strings.Contains(string(got), "HTTP") {
 			t.Errorf("%d bytes: the response is %q, %v", length, got, err)
 		}
-		if got := s.log.String(); got != "" || len(series(t, s.metrics, "echo_rejected_total")) > 0 {
+		if got := s.log.String(); got != "" || len(s.counts) > 0 {
 			t.Errorf("%d bytes: the log is %s", length, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package grpc
 
 import (
 	"bytes"
@@ -14,59 +14,117 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
-	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/echoserver/grpcecho"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// callCounts counts calls, controls, and rejections.
-type callCounts struct {
-	grpc.Metrics
-	mutex  sync.Mutex
-	counts map[string]int
+// window is the size of the flow-control windows.
+const window = 64 << 10
+
+// callServer serves calls, and counts them, and rejections.
+type callServer struct {
+	*Handler
+	pool             transport.Pool
+	ending, notReady chan struct{}
+	draining         atomic.Bool
+	inFlight         atomic.Int64
+	mutex            sync.Mutex
+	counts           map[string]int
 }
 
-// countCalls makes a handler count its calls in the returned counts.
-func countCalls(h *handler) *callCounts {
-	c := &callCounts{Metrics: h.calls.Metrics, counts: map[string]int{}}
-	h.calls.Metrics = c
-	return c
+func newCallServer() *callServer {
+	s := &callServer{pool: transport.Pool{Limit: 1 << 40}, ending: make(chan struct{}), notReady: make(chan struct{}),
+		counts: map[string]int{}}
+	s.Handler = NewHandler(Config{Describer: &describe.Describer{ShowIdentity: true, Draining: s.draining.Load}, Controls: true,
+		Delays: &exchange.Delays{Ending: s.ending, Rejected: s.Rejected}, Metrics: s, NotReady: s.notReady, Ending: s.ending})
+	return s
 }
 
-func (c *callCounts) count(what string) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.counts[what]++
+func (s *callServer) count(what string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.counts[what]++
 }
 
 // Called implements Metrics.
-func (c *callCounts) Called(method, status string) {
-	c.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
+func (s *callServer) Called(method, status string) {
+	s.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
 }
 
+// Applied implements Metrics.
+func (*callServer) Applied(string) {}
+
 // Rejected implements Metrics.
-func (c *callCounts) Rejected(reason string) { c.count("limit " + reason) }
+func (s *callServer) Rejected(reason string) { s.count("limit " + reason) }
 
 // all returns the sorted names of all nonzero counts.
-func (c *callCounts) all() []string {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return slices.Sorted(maps.Keys(c.counts))
+func (s *callServer) all() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Sorted(maps.Keys(s.counts))
+}
+
+// ServeHTTP implements http.Handler.
+func (s *callServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	if !IsCall(r) {
+		w.Header().Set("Content-Type", "no call")
+		return
+	}
+	e := exchange.New(w, r)
+	e.Pool = &s.pool
+	size, _ := transport.MeasureHeader(r)
+	e.HeaderSize = size.Bytes
+	defer e.End()
+	s.Serve(e, r)
+}
+
+// serve serves connections until the end of the test. The handler must extend the server's time limits for streams.
+func (s *callServer) serve(t *testing.T, listener net.Listener) {
+	t.Helper()
+	protocols := echotest.OnlyHTTP2()
+	protocols.SetHTTP1(true)
+	server := &http.Server{Handler: s, Protocols: protocols, ReadTimeout: messageTimeout, WriteTimeout: exchange.ResponseTimeout,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: window, MaxReceiveBufferPerStream: window}}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+}
+
+// serveLocally serves real connections, and returns the server's URL.
+func (s *callServer) serveLocally(t *testing.T) string {
+	t.Helper()
+	listener := echotest.ListenLocally(t)
+	s.serve(t, listener)
+	return "http://" + listener.Addr().String()
+}
+
+// serveInMemory serves in-memory connections, and returns an HTTP/2 client, and the listener.
+func (s *callServer) serveInMemory(t *testing.T) (*http.Client, *echotest.MemoryListener) {
+	t.Helper()
+	listener := echotest.NewMemoryListener()
+	s.serve(t, listener)
+	return listener.HTTP2Client(t), listener
 }
 
 // TestIsCall checks which requests are treated as gRPC calls instead of being echoed.
 func TestIsCall(t *testing.T) {
-	server := serve(t, handlerOf(t))
-	const echoed, rejected = "200 application/json", "415 "
+	url := newCallServer().serveLocally(t)
+	const echoed, rejected = "200 no call", "415 "
 	for name, c := range map[string]struct {
 		proto, method, contentType string
 		want                       string
@@ -87,7 +145,7 @@ func TestIsCall(t *testing.T) {
 		"JSON, which could be both": {"HTTP/2.0", "POST", "application/json", echoed},
 		"protobuf":                  {"HTTP/1.1", "POST", "application/proto", echoed},
 	} {
-		got := echotest.Send(t, echotest.Clients(t)[c.proto], c.method, server.URL+unaryPath, "", "Content-Type", c.contentType)
+		got := echotest.Send(t, echotest.Clients(t)[c.proto], c.method, url+unaryPath, "", "Content-Type", c.contentType)
 		if got := got.Status[:4] + got.Header.Get("Content-Type"); got != c.want {
 			t.Errorf("%s: the response is %s, want %s", name, got, c.want)
 		}
@@ -96,9 +154,9 @@ func TestIsCall(t *testing.T) {
 
 // TestHandler_respondsWithGRPCStatus checks the responses to requests that the grpc-go client would never send.
 func TestHandler_respondsWithGRPCStatus(t *testing.T) {
-	server, client := serve(t, handlerOf(t)), echotest.Clients(t)["HTTP/2.0"]
+	url, client := newCallServer().serveLocally(t), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
-	hello, tooMuch := string(echoRequest(t, "hello")), string(prefixed(echotest.Payload(maxGRPCMessage+1)))
+	hello, tooMuch := string(echoRequest(t, "hello")), string(echotest.GRPCMessage(echotest.Payload(maxMessage+1)))
 	for name, c := range map[string]struct {
 		path    string
 		sent    string
@@ -123,31 +181,17 @@ func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 		"reflection of too much":  {reflectionPath, tooMuch, nil, "8 message size 1048577 is larger than configured max 4096"},
 		"health is not delayed":   {healthCheckProcedure, "\x00\x00\x00\x00\x00", []string{control, "14"}, "0 "},
 	} {
-		got, _ := called(t, client, server.URL+c.path, []byte(c.sent), c.headers...)
+		got, _ := called(t, client, url+c.path, []byte(c.sent), c.headers...)
 		if !strings.HasPrefix(got, c.want) || len(got) > 2*exchange.MaxLogged {
 			t.Errorf("%s: the status is %s, want %s", name, got, c.want)
 		}
 	}
 }
 
-func TestHandler_logsGRPCStatus(t *testing.T) {
-	h, log := loggedHandler(t)
-	server, client := serve(t, h), echotest.Clients(t)["HTTP/2.0"]
-	called(t, client, server.URL+healthCheckProcedure, prefixed(""))
-	called(t, client, server.URL+unaryPath, nil)
-	echotest.Send(t, client, http.MethodGet, server.URL+healthCheckProcedure, "")
-	echotest.Until(t, "two lines", func() bool { return strings.Count(log.String(), "\n") == 2 })
-	lines := strings.Split(log.String(), "\n")
-	if !strings.Contains(lines[0], `"path":"`+unaryPath+`"`) || !strings.Contains(lines[0], `"grpcStatus":"UNIMPLEMENTED"`) ||
-		strings.Contains(lines[1], "grpcStatus") {
-		t.Errorf("the log is %s", log)
-	}
-}
-
 // TestHandler_countsCallsByStatus checks which status codes are counted, including for calls that Connect rejects.
 func TestHandler_countsCallsByStatus(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
-	tooLong := strings.Repeat(" ", maxGRPCMessage+prefixSize+1)
+	tooLong := strings.Repeat(" ", maxMessage+prefixSize+1)
 	for name, c := range map[string]struct {
 		path, contentType string
 		sent              string
@@ -167,21 +211,20 @@ func TestHandler_countsCallsByStatus(t *testing.T) {
 		"Connect, a stream":           {echov1.EchoClientStreamProcedure, stream, "", nil, []string{"ClientStream OK"}},
 		"Connect, half a stream":      {echov1.EchoClientStreamProcedure, stream, "\x00", nil, []string{"ClientStream INTERNAL"}},
 		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not supported over HTTP/1.1
-		"gRPC-Web":                    {unaryPath, web, string(prefixed("{}")), nil, []string{"Unary OK"}},
-		"gRPC-Web, not JSON":          {unaryPath, web, string(prefixed("x")), nil, []string{"Unary INVALID_ARGUMENT"}},
+		"gRPC-Web":                    {unaryPath, web, string(echotest.GRPCMessage("{}")), nil, []string{"Unary OK"}},
+		"gRPC-Web, not JSON":          {unaryPath, web, string(echotest.GRPCMessage("x")), nil, []string{"Unary INVALID_ARGUMENT"}},
 		"gRPC-Web, no message":        {unaryPath, web, "", nil, []string{"Unary UNIMPLEMENTED"}},
 		"gRPC-Web, an unknown method": {"/a/b", web, "", nil, []string{"other UNIMPLEMENTED"}},
-		"gRPC-Web, too much": {unaryPath, web, string(prefixed(tooLong)), nil,
+		"gRPC-Web, too much": {unaryPath, web, string(echotest.GRPCMessage(tooLong)), nil,
 			[]string{"Unary RESOURCE_EXHAUSTED", "limit grpc_message"}},
 	} {
-		h := handlerOf(t)
-		counts := countCalls(h)
+		s := newCallServer()
 		headers := append([]string{"Content-Type", c.contentType}, c.headers...)
 		if !slices.Contains(headers, "Connect-Protocol-Version") {
 			headers = append(headers, "Connect-Protocol-Version", "1")
 		}
-		echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, h).URL+c.path, c.sent, headers...)
-		if got := counts.all(); !slices.Equal(got, c.want) {
+		echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, s.serveLocally(t)+c.path, c.sent, headers...)
+		if got := s.all(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the counts are %q, want %q", name, got, c.want)
 		}
 	}
@@ -189,7 +232,7 @@ func TestHandler_countsCallsByStatus(t *testing.T) {
 
 // TestHandler_shortensJSONErrors checks that an error about invalid JSON does not contain the whole message.
 func TestHandler_shortensJSONErrors(t *testing.T) {
-	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, serve(t, handlerOf(t)).URL+unaryPath,
+	got := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, newCallServer().serveLocally(t)+unaryPath,
 		`"`+strings.Repeat("<", 100_000)+`"`, "Content-Type", "application/json", "Connect-Protocol-Version", "1")
 	if got.StatusCode != http.StatusBadRequest || len(got.Text) > 10*exchange.MaxLogged ||
 		!strings.Contains(got.Text, `"code":"invalid_argument"`) {
@@ -199,10 +242,13 @@ func TestHandler_shortensJSONErrors(t *testing.T) {
 
 // TestHandler_describesCallWithoutSecrets checks that a response shows no secrets, and no pod if identity is disabled.
 func TestHandler_describesCallWithoutSecrets(t *testing.T) {
-	server := serve(t, handlerOf(t, "ECHO_IDENTITY=false", "POD_NAME=pod-1", "ECHO_INFO_COLOR=blue"))
+	s := newCallServer()
+	s.Describer.ShowIdentity = false
+	s.Describer.Identity = describe.Identify(map[string]string{"POD_NAME": "pod-1", "ECHO_INFO_COLOR": "blue"})
+	url := s.serveLocally(t)
 	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
-	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+unaryPath, prefixed(""), sent...)
-	_, theirs := called(t, echotest.Clients(t)["HTTP/2.0"], server.URL+gatewayAPI, prefixed(""), sent...)
+	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echotest.GRPCMessage(""), sent...)
+	_, theirs := called(t, echotest.Clients(t)["HTTP/2.0"], url+gatewayAPI, echotest.GRPCMessage(""), sent...)
 	echo, conformance := &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
 	if err := errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance)); err != nil {
 		t.Fatal(err)
@@ -228,34 +274,13 @@ func TestHandler_describesCallWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestHandler_reportsTLSOfCall checks the TLS properties that a response reports.
-func TestHandler_reportsTLSOfCall(t *testing.T) {
-	server := serveTLS(t, "")
-	client := tlsClients(t, server.config())["HTTP/2.0"]
-	_, ours := called(t, client, "https://"+server.address+unaryPath, prefixed(""))
-	_, theirs := called(t, client, "https://"+server.address+gatewayAPI, prefixed(""))
-	echo, conformance := &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
-	if err := errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance)); err != nil {
-		t.Fatal(err)
-	}
-	const suite = "TLS_AES_128_GCM_SHA256"
-	if got := echo.Call.Tls; !proto.Equal(got, &echov1.TLS{Version: "TLSv1.3", NegotiatedProtocol: "h2", CipherSuite: suite}) {
-		t.Errorf("of TLS it reports %v", got)
-	}
-	want := &grpcecho.TLSAssertions{Version: "TLSv1.3", NegotiatedProtocol: "h2", CipherSuite: suite}
-	if got := conformance.Assertions.TlsAssertions; !proto.Equal(got, want) {
-		t.Errorf("of TLS it reports %v", got)
-	}
-}
-
 func TestHandler_countsAbortedCallAsCanceled(t *testing.T) {
-	h := handlerOf(t)
-	counts := countCalls(h)
-	call := begin(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, "hello"))
+	s := newCallServer()
+	call := begin(t, echotest.Clients(t)["HTTP/2.0"], s.serveLocally(t)+bidiPath, echoRequest(t, "hello"))
 	call.receive(t)
 	_ = call.body.CloseWithError(io.ErrClosedPipe) // the client resets the stream
-	echotest.Until(t, "the call has ended", func() bool { return h.metrics.inFlight.Load() == 0 })
-	if got := counts.all(); !slices.Equal(got, []string{"BidiStream CANCELLED"}) {
+	echotest.Until(t, "the call has ended", func() bool { return s.inFlight.Load() == 0 })
+	if got := s.all(); !slices.Equal(got, []string{"BidiStream CANCELLED"}) {
 		t.Errorf("counted are %q", got)
 	}
 }
@@ -263,12 +288,11 @@ func TestHandler_countsAbortedCallAsCanceled(t *testing.T) {
 // TestHandler_endsCallsWithServer checks that a stopping server ends streams with a status, and ends delays early.
 func TestHandler_endsCallsWithServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := handlerOf(t)
-		_, listener := serveInMemory(t, h)
-		client := http2InMemory(t, listener)
+		s := newCallServer()
+		client, _ := s.serveInMemory(t)
 		streams := map[string]*calling{
 			"echo":  begin(t, client, "http://a"+bidiPath, echoRequest(t, "hello")),
-			"watch": listen(t, client, "http://a"+watchPath, prefixed("")),
+			"watch": listen(t, client, "http://a"+watchPath, echotest.GRPCMessage("")),
 		}
 		for name, stream := range streams {
 			if stream.receive(t) == nil {
@@ -282,7 +306,7 @@ func TestHandler_endsCallsWithServer(t *testing.T) {
 		}()
 		synctest.Wait()
 		began := time.Now()
-		close(h.life.ending)
+		close(s.ending)
 		for name, stream := range streams {
 			if got := stream.status(t); got != "14 the server is stopping" {
 				t.Errorf("%s: the status is %s", name, got)
@@ -309,21 +333,21 @@ func TestHandler_limitsIdleTimeOfCalls(t *testing.T) {
 		"no second message of a stream": {bidiPath, echoRequest(t, "hello"), nil, 10 * time.Minute, "4 no message was received in time"},
 		"half a message":                {bidiPath, echoRequest(t, "hello")[:7], nil, 30 * time.Second, "4 no message was received in time"},
 		"half a prefix":                 {bidiPath, echoRequest(t, "hello")[:1], nil, 30 * time.Second, "4 no message was received in time"},
-		"no end of a request":           {watchPath, prefixed(""), nil, 30 * time.Second, "4 no message was received in time"},
+		"no end of a request":           {watchPath, echotest.GRPCMessage(""), nil, 30 * time.Second, "4 no message was received in time"},
 		"the client's deadline":         {bidiPath, nil, []string{"Grpc-Timeout", "7S"}, 7 * time.Second, overdue},
 		"the deadline in a delay":       {bidiPath, nil, []string{"Grpc-Timeout", "7S", "X-Echo-Delay", "8s"}, 7 * time.Second, overdue},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := handlerOf(t)
-			_, listener := serveInMemory(t, h)
+			s := newCallServer()
+			client, _ := s.serveInMemory(t)
 			began := time.Now()
-			call := begin(t, http2InMemory(t, listener), "http://a"+c.path, c.first, c.headers...)
+			call := begin(t, client, "http://a"+c.path, c.first, c.headers...)
 			call.receive(t)
 			if got := call.status(t); got != c.status || time.Since(began) != c.want {
 				t.Errorf("%s: after %s the status is %s", name, time.Since(began), got)
 			}
 			synctest.Wait()
-			if h.metrics.inFlight.Load() != 0 {
+			if s.inFlight.Load() != 0 {
 				t.Errorf("%s: the request is in flight", name)
 			}
 		})
@@ -333,7 +357,7 @@ func TestHandler_limitsIdleTimeOfCalls(t *testing.T) {
 // TestHandler_limitsUploadOfRejectedCall checks how long an HTTP/1.1 client may take to send the message of a rejected call.
 func TestHandler_limitsUploadOfRejectedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, listener := serveInMemory(t, handlerOf(t))
+		_, listener := newCallServer().serveInMemory(t)
 		began := time.Now()
 		got := echotest.Exchanged(t, listener.Dial(t), "POST "+unaryPath+" HTTP/1.1\r\nHost: a\r\nContent-Type: application/grpc-web\r\n"+
 			"X-Echo-Grpc-Status: 5\r\nContent-Length: 100\r\n\r\n")
@@ -347,24 +371,22 @@ func TestHandler_limitsUploadOfRejectedCall(t *testing.T) {
 // merely idle.
 func TestHandler_endsUnreadCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := handlerOf(t)
-		counts := countCalls(h)
-		_, listener := serveInMemory(t, h)
-		client := http2InMemory(t, listener)
+		s := newCallServer()
+		client, _ := s.serveInMemory(t)
 		for path, request := range map[string]proto.Message{
 			unaryPath:                        &echov1.EchoRequest{Message: echotest.Payload(10 * window)},
 			echov1.EchoServerStreamProcedure: &echov1.ServerStreamRequest{Message: echotest.Payload(16 << 10), Count: 1000},
 		} {
 			began := time.Now()
 			listen(t, client, "http://a"+path, sentMessage(t, request))
-			for h.metrics.inFlight.Load() != 0 {
+			for s.inFlight.Load() != 0 {
 				<-time.After(time.Second)
 			}
 			if took := time.Since(began); took < exchange.StallTimeout || took > exchange.StallTimeout+2*time.Second {
 				t.Errorf("%s: the response ended after %s", path, took)
 			}
 		}
-		if got := counts.all(); !slices.Equal(got, []string{"ServerStream CANCELLED", "Unary CANCELLED"}) {
+		if got := s.all(); !slices.Equal(got, []string{"ServerStream CANCELLED", "Unary CANCELLED"}) {
 			t.Errorf("counted are %q", got)
 		}
 		stream := begin(t, client, "http://a"+bidiPath, echoRequest(t, "hello"))
@@ -384,8 +406,8 @@ func TestHandler_endsUnreadCalls(t *testing.T) {
 // read the response.
 func TestHandler_excludesReadingFromMessageTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, listener := serveInMemory(t, handlerOf(t))
-		call := begin(t, http2InMemory(t, listener), "http://a"+bidiPath, echoRequest(t, "hello"))
+		client, _ := newCallServer().serveInMemory(t)
+		call := begin(t, client, "http://a"+bidiPath, echoRequest(t, "hello"))
 		call.receive(t)
 		large := echoRequest(t, echotest.Payload(2*window))
 		for _, part := range [][]byte{large[:window], large[window:]} {
@@ -409,15 +431,14 @@ func TestHandler_excludesReadingFromMessageTimeout(t *testing.T) {
 // TestWatch checks that Watch sends the status immediately, and again when the status changes.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := handlerOf(t)
-		server, listener := serveInMemory(t, h)
+		s := newCallServer()
+		client, listener := s.serveInMemory(t)
 		began := time.Now()
-		client := http2InMemory(t, listener)
-		watch := listen(t, client, "http://a"+watchPath, prefixed(""))
-		unknown := listen(t, client, "http://a"+watchPath, prefixed("\x0a\x01x"))
+		watch := listen(t, client, "http://a"+watchPath, echotest.GRPCMessage(""))
+		unknown := listen(t, client, "http://a"+watchPath, echotest.GRPCMessage("\x0a\x01x"))
 		h1 := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 			DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}}
-		web := listen(t, h1, "http://a"+watchPath, prefixed(""), "Content-Type", grpcWebType)
+		web := listen(t, h1, "http://a"+watchPath, echotest.GRPCMessage(""), "Content-Type", webMediaType)
 		for _, stream := range []*calling{watch, web} {
 			if got := stream.receive(t); string(got) != "\x08\x01" {
 				t.Errorf("the first status is %q", got)
@@ -427,44 +448,32 @@ func TestWatch(t *testing.T) {
 			t.Errorf("the status of an unknown service is %q", got)
 		}
 		<-time.After(time.Hour) // nothing ends the stream
-		_, done := drained(h.life, server, 90*time.Second)
+		s.draining.Store(true)
+		close(s.notReady)
 		for _, stream := range []*calling{watch, web} {
 			if got := stream.receive(t); string(got) != "\x08\x02" || time.Since(began) != time.Hour {
 				t.Errorf("after %s, while it drains, comes %q", time.Since(began), got)
 			}
 		}
+		close(s.ending)
 		for _, stream := range []*calling{watch, unknown} {
 			if got := stream.status(t); got != "14 the server is stopping" {
 				t.Errorf("the status is %s", got)
 			}
 		}
-		<-done
 	})
 }
 
 // TestHandler_limitsDelayedCalls checks that the limit for delayed responses includes gRPC calls.
 func TestHandler_limitsDelayedCalls(t *testing.T) {
-	h := handlerOf(t, "ECHO_RESPONSE_DELAY=30s")
-	h.delays.Waiting.Store(exchange.MaxWaiting)
-	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+unaryPath, echoRequest(t, "hello"))
-	if status != "8 1000 responses are already delayed" || h.delays.Waiting.Load() != exchange.MaxWaiting {
-		t.Errorf("the status is %s, and %d responses are delayed", status, h.delays.Waiting.Load())
+	s := newCallServer()
+	s.Delay = 30 * time.Second
+	s.Delays.Waiting.Store(exchange.MaxWaiting)
+	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], s.serveLocally(t)+unaryPath, echoRequest(t, "hello"))
+	if status != "8 1000 responses are already delayed" || s.Delays.Waiting.Load() != exchange.MaxWaiting {
+		t.Errorf("the status is %s, and %d responses are delayed", status, s.Delays.Waiting.Load())
 	}
 }
-
-// These constants repeat unexported constants of the grpc package.
-const (
-	grpcType             = "application/grpc"
-	grpcWebType          = "application/grpc-web"
-	healthCheckProcedure = "/grpc.health.v1.Health/Check"
-	maxGRPCMessage       = 1 << 20
-	messageTimeout       = 30 * time.Second
-	betweenMessages      = 10 * time.Minute
-	messageFactor        = 3
-	callCost             = 8 << 10
-	streamCost           = 8 << 10
-	prefixSize           = 5
-)
 
 const (
 	unaryPath      = echov1.EchoUnaryProcedure
@@ -474,11 +483,6 @@ const (
 	gatewayAPI     = grpcecho.GrpcEchoEchoProcedure
 )
 
-// prefixed returns a gRPC message with its length prefix.
-func prefixed(message string) []byte {
-	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
-}
-
 // sentMessage returns a message in the wire format of gRPC.
 func sentMessage(t testing.TB, message proto.Message) []byte {
 	t.Helper()
@@ -486,7 +490,7 @@ func sentMessage(t testing.TB, message proto.Message) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return prefixed(string(data))
+	return echotest.GRPCMessage(string(data))
 }
 
 // echoRequest returns an EchoRequest with the given message, in the wire format of gRPC.
@@ -523,7 +527,7 @@ func listen(t *testing.T, client *http.Client, url string, sent []byte, headers 
 func post(t *testing.T, client *http.Client, url string, body io.Reader, headers ...string) *calling {
 	t.Helper()
 	if !slices.Contains(headers, "Content-Type") {
-		headers = append(headers, "Content-Type", grpcType)
+		headers = append(headers, "Content-Type", grpcMediaType)
 	}
 	return &calling{Reply: echotest.Open(t, client, http.MethodPost, url, body, headers...)}
 }
@@ -562,20 +566,12 @@ func called(t *testing.T, client *http.Client, url string, sent []byte, headers 
 	return c.status(t), response
 }
 
-// http2InMemory returns an HTTP/2 client for a server with an in-memory listener. The client does not read ahead.
-func http2InMemory(t *testing.T, listener *echotest.MemoryListener) *http.Client {
-	transport := &http.Transport{Protocols: echotest.OnlyHTTP2(), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window},
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
-}
-
 // TestHandler_reservesMemoryForMessages checks how much memory is reserved for a call's messages, and when it is released.
 func TestHandler_reservesMemoryForMessages(t *testing.T) {
 	const size, idle = 100_000, callCost + streamCost
-	h := handlerOf(t)
-	used := func() int64 { return h.budget.Requests.Used.Load() }
-	call := begin(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+bidiPath, echoRequest(t, echotest.Payload(size)))
+	s := newCallServer()
+	used := func() int64 { return s.pool.Used.Load() }
+	call := begin(t, echotest.Clients(t)["HTTP/2.0"], s.serveLocally(t)+bidiPath, echoRequest(t, echotest.Payload(size)))
 	call.receive(t)
 	echotest.Until(t, "the first message is released", func() bool { return used() == idle })
 	second := echoRequest(t, echotest.Payload(size))
@@ -613,15 +609,14 @@ func TestHandler_rejectsCallsOverBudget(t *testing.T) {
 		"a delay": {unaryPath, short, callCost*4/3 + exchange.WaitingCost, []string{"X-Echo-Delay", "1s"},
 			"Unary RESOURCE_EXHAUSTED"},
 	} {
-		h := handlerOf(t)
-		h.budget.Requests.Limit = c.limit
-		counts := countCalls(h)
-		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], serve(t, h).URL+c.path, echoRequest(t, c.sent), c.headers...)
+		s := newCallServer()
+		s.pool.Limit = c.limit
+		status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], s.serveLocally(t)+c.path, echoRequest(t, c.sent), c.headers...)
 		if status != "8 the server does not have enough memory for the message" ||
-			!slices.Equal(counts.all(), []string{c.counted, "limit " + transport.LimitMemory}) {
-			t.Errorf("%s: the status is %s, the counts are %q", name, status, counts.all())
+			!slices.Equal(s.all(), []string{c.counted, "limit " + transport.LimitMemory}) {
+			t.Errorf("%s: the status is %s, the counts are %q", name, status, s.all())
 		}
-		echotest.Until(t, name+" is released", func() bool { return h.budget.Requests.Used.Load() == 0 })
+		echotest.Until(t, name+" is released", func() bool { return s.pool.Used.Load() == 0 })
 	}
 }
 
@@ -637,7 +632,7 @@ func FuzzCall(f *testing.F) {
 	f.Add(uint(6), uint(0), []byte("\x00\x00\x00\x00\x06\x22\x04echo"), "")
 	const credential = "credential-\xe9-9b2d"
 	f.Fuzz(func(t *testing.T, path, contentType uint, body []byte, value string) {
-		h := handlerOf(t)
+		s := newCallServer()
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // ends a stream that sends responses at regular intervals
 		defer cancel()
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, paths[path%uint(len(paths))], bytes.NewReader(body))
@@ -647,13 +642,52 @@ func FuzzCall(f *testing.F) {
 		r.Header.Set("X-Name", value)
 		r.Header.Set("X-Api-Key", credential)
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if used := h.budget.Requests.Used.Load(); used != 0 {
+		s.ServeHTTP(w, r)
+		if used := s.pool.Used.Load(); used != 0 {
 			t.Errorf("%d bytes remain acquired", used)
 		}
-		expectNoSecrets(t, w.Body.String(), string(body)+value, "credential-", base64.RawStdEncoding.EncodeToString([]byte(credential)))
+		echotest.ExpectNoSecrets(t, w.Body.String(), string(body)+value, "credential-", base64.RawStdEncoding.EncodeToString([]byte(credential)))
 		if w.Body.Len() > 4*len(body)+6*len(value)+10*exchange.MaxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
 			t.Errorf("the response to %d bytes has %d", len(body), w.Body.Len())
 		}
 	})
+}
+
+// TestRawList_includesCallMetadata sends metadata that is not UTF-8. gRPC forbids such metadata, but servers on the path do not have to
+// check for it.
+func TestRawList_includesCallMetadata(t *testing.T) {
+	s := newCallServer()
+	redaction, err := describe.ParseRedaction("X-Custom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Describer.Redaction = redaction
+	url := s.serveLocally(t)
+	headers := []string{"X-Name", "a", "X-Name", "caf\xe9", "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}
+	want := []*echov1.Raw{{Where: "metadata", Name: "x-name", Index: 1, Value: []byte("caf\xe9")}}
+	expect := func(name string, call *echov1.Call) {
+		t.Helper()
+		if diff := cmp.Diff(want, call.GetRaw(), protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	status, message := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echoRequest(t, "hello"), headers...)
+	response := &echov1.EchoResponse{}
+	if err := proto.Unmarshal(message, response); err != nil || status != "0 " || bytes.Contains(message, []byte("hunter2")) {
+		t.Errorf("the status is %s, %v, the response %q", status, err, message)
+	}
+	expect("gRPC", response.GetCall())
+	for protocol, client := range echotest.Clients(t) {
+		got := echotest.Send(t, client, http.MethodPost, url+unaryPath, `{"message":"hello"}`,
+			append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json")...)
+		response := &echov1.EchoResponse{}
+		if err := protojson.Unmarshal([]byte(got.Text), response); err != nil || strings.Contains(got.Text, "hunter2") {
+			t.Errorf("Connect over %s: %v in %s", protocol, err, got.Text)
+		}
+		expect("Connect over "+protocol, response.GetCall())
+	}
+	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], url+gatewayAPI, echoRequest(t, ""), headers...)
+	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the conformance suite defines the messages
+		t.Errorf("the status is %s, the response %q", status, message)
+	}
 }
