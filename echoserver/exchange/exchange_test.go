@@ -2,11 +2,14 @@ package exchange
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -215,6 +218,37 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := printable(text); got != want {
 			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
+// TestLogAccess_showsPathAsReceived checks that the log contains paths as they were received, without queries or passwords.
+func TestLogAccess_showsPathAsReceived(t *testing.T) {
+	for target, want := range map[string]string{
+		"/a%2Fb":                           "/a%2Fb",
+		"/a%2fb?k=hunter2":                 "/a%2fb",
+		"/%61%0a%1b":                       "/%61%0a%1b",
+		"/a/../b//c/./d":                   "/a/../b//c/./d",
+		"/caf\xc3\xa9":                     "/caf\u00e9",
+		"/caf\xe9":                         `/caf\xe9`,
+		"/\xc2\x9b2J":                      `/\u009b2J`,
+		"/+;a=b":                           "/+;a=b",
+		"http://u:hunter2@a/b%2Fc?hunter2": "/b%2Fc",
+		"http://u:hunter2@a?hunter2":       "",
+		"hunter2:a":                        "",
+		"*":                                "*",
+	} {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + target + " HTTP/1.1\r\nHost: a\u202e\r\n\r\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "a\u202e" // instead of the host in the target
+		var log bytes.Buffer
+		LogAccess(slog.New(slog.NewJSONHandler(&log, nil)), New(httptest.NewRecorder(), r), r)
+		var line struct{ Path, Host string }
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Path != want || line.Host != `a\u202e` ||
+			strings.Contains(log.String(), "hunter2") {
+			t.Errorf("%q: the line is %s, %v, want %q", target, &log, err, want)
 		}
 	}
 }

@@ -194,22 +194,6 @@ func TestAdmit_closesConnectionAfterAmbiguousRequest(t *testing.T) {
 	}
 }
 
-// TestNewServer_acceptsLongFieldAfterBody sends a long header field that begins in the same packet as the previous request's body. The
-// server must not mistake the field for a request line.
-func TestNewServer_acceptsLongFieldAfterBody(t *testing.T) {
-	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-	for _, part := range []string{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n",
-		"hiGET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: c", strings.Repeat("c", transport.MaxRequestLine+100) + "\r\n\r\n"} {
-		if _, err := io.WriteString(conn, part); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(20 * time.Millisecond) // so that the server reads each part separately
-	}
-	if got, err := io.ReadAll(conn); err != nil || strings.Count(string(got), "HTTP/1.1 200 OK") != 2 {
-		t.Errorf("the responses are %.2000q, %v", got, err)
-	}
-}
-
 // TestNewAdminServer_rejectsLongHeadersAndHTTP2 checks that clients of the admin port cannot make the server use much memory.
 func TestNewAdminServer_rejectsLongHeadersAndHTTP2(t *testing.T) {
 	h := handlerOf(t)
@@ -385,18 +369,6 @@ func TestAdmitTrailer(t *testing.T) {
 	}
 	if got := h.budget.Requests.Used.Load(); got != 0 {
 		t.Errorf("%d bytes are held", got)
-	}
-}
-
-// TestCheckHeader_countsWholePipelinedHeader checks that the whole header counts toward the size limit, even if net/http read its beginning
-// together with the previous request.
-func TestCheckHeader_countsWholePipelinedHeader(t *testing.T) {
-	first := "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-	conn := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-	got := echotest.Exchanged(t, conn, first+"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nCookie: "+
-		strings.Repeat("c", transport.DefaultHeaderBytes-20)+"\r\n\r\n")
-	if !strings.Contains(got, "HTTP/1.1 431 ") {
-		t.Errorf("the responses are %.2000q", got)
 	}
 }
 

@@ -488,3 +488,20 @@ func (r politeReader) Read(p []byte) (int, error) {
 	runtime.Gosched()
 	return r.Reader.Read(p)
 }
+
+// afterEmptyLines returns a function that sends a request with some line breaks after it, and then, after the response, more line breaks and
+// a header that does not end. net/http skips the line breaks, and keeps the first ones in its buffer until the header arrives.
+func afterEmptyLines(first, second, size int) func(net.Conn) error {
+	return func(conn net.Conn) error {
+		request := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" + strings.Repeat("\n", first)
+		if _, err := io.WriteString(conn, request); err != nil {
+			return err
+		}
+		if _, err := conn.Read(make([]byte, 4096)); err != nil {
+			return err
+		}
+		header := strings.Repeat("\n", second) + "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("x: "+strings.Repeat("v", 280)+"\n", size/284)
+		_, err := io.WriteString(conn, header)
+		return err
+	}
+}

@@ -85,8 +85,13 @@ func slowRequest(t *testing.T, client *http.Client, url string) (finish func() i
 	}
 }
 
+// TestMain_exitsOnSecondSignal also checks that the program logs at the level of the settings.
 func TestMain_exitsOnSecondSignal(t *testing.T) {
-	p := start(t, "ECHO_DRAIN_DELAY=1h")
+	p := start(t, "ECHO_DRAIN_DELAY=1h", "ECHO_LOG_LEVEL=debug")
+	echotest.Status(p.url + "/-/ws")
+	echotest.Until(t, "the handshake is logged", func() bool {
+		return strings.Contains(p.log.String(), `"level":"DEBUG","msg":"handshake"`)
+	})
 	p.signal(t)
 	echotest.Until(t, "readiness fails", func() bool { return echotest.Status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
 	p.signal(t)
@@ -95,48 +100,29 @@ func TestMain_exitsOnSecondSignal(t *testing.T) {
 	}
 }
 
-func TestMain_rejectsBadSettings(t *testing.T) {
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for argument, lines := range map[string]int{"--nonsense": 3, "--drain-delay=soon": 1} { // an error with the usage text has 3 lines
-		output, err := exec.Command(path, argument).CombinedOutput()
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || bytes.Count(output, []byte("\n")) != lines {
-			t.Errorf("%s: %v, %s", argument, err, output)
+// TestMain_exitCodes runs commands that end by themselves, among them health checks of another process.
+func TestMain_exitCodes(t *testing.T) {
+	p := start(t)
+	for name, c := range map[string]struct {
+		arguments   []string
+		exit, lines int
+		output      string
+	}{
+		"an unknown flag":               {[]string{"--nonsense"}, 2, 3, "unknown flag"}, // with the usage text
+		"an invalid value":              {[]string{"--drain-delay=soon"}, 2, 1, "is not a duration"},
+		"an address of another machine": {[]string{"--http-addr=127.0.0.1:0", "--admin-addr=192.0.2.1:1"}, 1, 1, "cannot listen: "},
+		"help":                          {[]string{"--help"}, 0, 0, "-trusted-proxies"},
+		"a ready server":                {[]string{"healthcheck", "--admin-addr=" + strings.TrimPrefix(p.admin, "http://")}, 0, 0, ""},
+		"no server":                     {[]string{"healthcheck", "--admin-addr=127.0.0.1:1"}, 1, 1, "cannot reach"},
+	} {
+		output, err := exec.Command(p.command.Path, c.arguments...).CombinedOutput()
+		exit := 0
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			exit = failed.ExitCode()
 		}
-	}
-	output, err := exec.Command(path, "--http-addr=127.0.0.1:0", "--admin-addr=192.0.2.1:1").CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "cannot listen: ") {
-		t.Errorf("an address of another machine: %v, %s", err, output)
-	}
-	if output, err := exec.Command(path, "--help").Output(); err != nil || !strings.Contains(string(output), "-trusted-proxies") {
-		t.Errorf("--help: %v, %s", err, output)
-	}
-}
-
-// TestLogHandshake_onlyAtDebugLevel checks that the real program logs handshakes only at the debug level.
-func TestLogHandshake_onlyAtDebugLevel(t *testing.T) {
-	for level, want := range map[string]int{"info": 0, "debug": 1} {
-		p := start(t, "ECHO_LOG_LEVEL="+level)
-		_ = echotest.Send(t, http.DefaultClient, http.MethodGet, p.url+"/-/ws", "")
-		echotest.Until(t, "the request is logged", func() bool { return strings.Contains(p.log.String(), `"msg":"request"`) })
-		if got := strings.Count(p.log.String(), `"level":"DEBUG","msg":"handshake"`); got != want {
-			t.Errorf("%s: %d lines in %s", level, got, p.log)
-		}
-	}
-}
-
-// TestRun_warnsOfFullControls checks that the program warns at startup only if controls are Full.
-func TestRun_warnsOfFullControls(t *testing.T) {
-	for policy, want := range map[string]int{"Full": 1, "Safe": 0, "None": 0} {
-		p := start(t, "ECHO_CONTROLS="+policy, "ECHO_DRAIN_DELAY=0s")
-		p.signal(t)
-		if err := p.wait(t); err != nil {
-			t.Errorf("it ends with %v", err)
-		}
-		if got := strings.Count(p.log.String(), `"level":"WARN","msg":"controls are Full: `); got != want {
-			t.Errorf("%s: %d warnings in %s", policy, got, p.log)
+		if lines := bytes.Count(output, []byte("\n")); exit != c.exit || name != "help" && lines != c.lines ||
+			!strings.Contains(string(output), c.output) {
+			t.Errorf("%s: exits with %d, %s", name, exit, output)
 		}
 	}
 }
@@ -242,27 +228,5 @@ func TestMain_revealsNoSecrets(t *testing.T) {
 	}
 	if !strings.Contains(given.String(), `"SHOWN": "shown"`) {
 		t.Error("ECHO_INFO_SHOWN is not shown")
-	}
-}
-
-// TestHealthcheck runs the program's healthcheck command against another process of the program.
-func TestHealthcheck(t *testing.T) {
-	p := start(t)
-	for name, c := range map[string]struct {
-		address string
-		exit    int
-	}{
-		"a ready server": {strings.TrimPrefix(p.admin, "http://"), 0},
-		"no server":      {"127.0.0.1:1", 1},
-		"no address":     {"9090", 1},
-	} {
-		output, err := exec.Command(p.command.Path, "healthcheck", "--admin-addr="+c.address).CombinedOutput()
-		exit := 0
-		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-			exit = failed.ExitCode()
-		}
-		if exit != c.exit || strings.Count(string(output), "\n") != c.exit {
-			t.Errorf("%s: exits with %d, %s", name, exit, output)
-		}
 	}
 }

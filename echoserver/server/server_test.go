@@ -97,37 +97,16 @@ func TestNewServer_reusesConnections(t *testing.T) {
 	}
 }
 
-// TestNewServer_rejectsMalformedRequests checks that requests that another server might interpret differently do not reach the handler.
-func TestNewServer_rejectsMalformedRequests(t *testing.T) {
-	h := handlerOf(t)
-	server := serve(t, h)
-	for name, request := range map[string]string{
-		"no host":                       "GET / HTTP/1.1\r\n\r\n",
-		"two hosts":                     "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-		"two lengths":                   "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-		"a negative length":             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-		"a space before a colon":        "GET / HTTP/1.1\r\nHost: a\r\nX-A : 1\r\n\r\n",
-		"a control character in a name": "GET / HTTP/1.1\r\nHost: a\r\nX\x01A: 1\r\n\r\n",
-	} {
-		got := echotest.Exchanged(t, echotest.Dial(t, server.URL), request)
-		if !strings.HasPrefix(got, "HTTP/1.1 400 ") {
-			t.Errorf("%s: the response is %q", name, got)
-		}
-	}
-	if got := series(t, h.metrics, "echo_http_requests_total"); len(got) > 0 {
-		t.Errorf("the handler got %v", got)
-	}
-}
-
-// TestReadBody_continuesWithinLimit checks that a client that sends Expect: 100-continue may send a body of exactly the maximum size.
+// TestReadBody_continuesWithinLimit checks that a client that sends Expect: 100-continue, as curl does, may send a body of exactly the
+// maximum size, and that a body must be valid.
 func TestReadBody_continuesWithinLimit(t *testing.T) {
-	for name, c := range map[string]struct{ length, want string }{
-		"at the limit":   {"8388608", "HTTP/1.1 100 Continue\r\n"},
-		"over the limit": {"8388609", "HTTP/1.1 413 Request Entity Too Large\r\n"},
+	for name, c := range map[string]struct{ sent, want string }{
+		"at the limit":   {"Expect: 100-continue\r\nContent-Length: 8388608\r\n\r\n", "HTTP/1.1 100 Continue\r\n"},
+		"over the limit": {"Expect: 100-continue\r\nContent-Length: 8388609\r\n\r\n", "HTTP/1.1 413 Request Entity Too Large\r\n"},
+		"malformed":      {"Transfer-Encoding: chunked\r\n\r\nnonsense\r\n", "HTTP/1.1 400 Bad Request\r\n"},
 	} {
 		connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-		if _, err := io.WriteString(connection,
-			"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(connection, "POST / HTTP/1.1\r\nHost: a\r\n"+c.sent); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := bufio.NewReader(connection).ReadString('\n'); err != nil || got != c.want {
@@ -153,7 +132,7 @@ func startRun(t *testing.T, environ ...string) *running {
 	s := settingsOf(t, append(environ, "ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0")...)
 	go func() { r.ended <- Run(ctx, s, "dev", slog.New(slog.NewJSONHandler(r.log, nil))) }()
 	echotest.Until(t, "it listens", func() bool { return strings.Contains(r.log.String(), "\n") })
-	if err := json.Unmarshal([]byte(r.log.String()), r); err != nil || r.Msg != "listening" || r.Version != "dev" {
+	if err := json.NewDecoder(strings.NewReader(r.log.String())).Decode(r); err != nil || r.Msg != "listening" || r.Version != "dev" {
 		t.Fatalf("the log is %s, %v", r.log, err)
 	}
 	return r
@@ -189,6 +168,18 @@ func TestRun(t *testing.T) {
 	}
 	if echotest.Status("http://"+r.Address)+echotest.Status("http://"+r.Admin+"/livez") != 0 {
 		t.Error("it still listens")
+	}
+}
+
+// TestRun_warns checks that the server warns at startup of controls that are Full, and of variables that are not settings.
+func TestRun_warns(t *testing.T) {
+	for environ, want := range map[string]string{"ECHO_CONTROLS=Full": "controls are Full: ", "ECHO_CONTROLS=Safe": "", "ECHO_A=b": `"names":["ECHO_A"]`} {
+		r := startRun(t, environ, "ECHO_DRAIN_DELAY=0s")
+		r.stop()
+		<-r.ended
+		if warned := strings.Contains(r.log.String(), `"level":"WARN"`); warned != (want != "") || !strings.Contains(r.log.String(), want) {
+			t.Errorf("%s: the log is %s", environ, r.log)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -18,15 +19,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-func TestSettings(t *testing.T) {
+// TestParseSettings sets the same settings in different ways. Flags take precedence over variables, even over invalid ones.
+func TestParseSettings(t *testing.T) {
 	s, err := ParseSettings("dev", nil,
 		[]string{"ECHO_HTTP_ADDR=:1", "ECHO_DRAIN_DELAY=2s", "ECHO_TRUSTED_PROXIES=10.0.0.0/8,::1", "POD_NAME=p", "ECHO_ADMIN_ADDR="}, nil)
 	if err != nil || s.httpAddress != ":1" || s.AdminAddress != ":9090" || s.drainDelay != 2*time.Second || len(s.trustedProxies) != 2 ||
-		s.identity.Pod != "p" {
+		s.identity.Pod != "p" || s.tls.MinVersion != tls.VersionTLS12 || s.tls.ClientCertificate != transport.ClientCertificateNone {
 		t.Errorf("from the environment: %+v, %v", s, err)
 	}
 	s, err = ParseSettings("dev", []string{"--http-addr=:2", "--response-status", "418"},
@@ -34,66 +37,25 @@ func TestSettings(t *testing.T) {
 	if err != nil || s.httpAddress != ":2" || s.response.Status != 418 || s.drainDelay != 5*time.Second {
 		t.Errorf("flags do not take precedence: %+v, %v", s, err)
 	}
-}
-
-func TestParseSettings_rejectsInvalidValues(t *testing.T) {
-	for given, why := range map[string]string{
-		"--nonsense":                          "unknown flag: --nonsense",
-		"argument":                            `unexpected argument "argument"`,
-		"--drain-delay=soon":                  `--drain-delay: "soon" is not a duration such as 5s or 500ms`,
-		"--http-addr=":                        `--http-addr: "" is not an address such as :8080`,
-		"ECHO_DRAIN_DELAY=-1s":                "ECHO_DRAIN_DELAY: ",
-		"ECHO_HTTP_ADDR=8080":                 `ECHO_HTTP_ADDR: "8080" is not an address such as :8080`,
-		"ECHO_HTTP_ADDR=:65536":               "ECHO_HTTP_ADDR: ",
-		"ECHO_ADMIN_ADDR=:http":               "ECHO_ADMIN_ADDR: ",
-		"ECHO_TRUSTED_PROXIES=10.0/8":         `ECHO_TRUSTED_PROXIES: "10.0/8" is not an address or a CIDR such as 10.0.0.0/8`,
-		"ECHO_TRUSTED_PROXIES=proxy":          "ECHO_TRUSTED_PROXIES: ",
-		"ECHO_REDACT_HEADERS=a b":             "ECHO_REDACT_HEADERS: ",
-		"ECHO_MAX_HEADER_BYTES=64KiB":         `ECHO_MAX_HEADER_BYTES: "64KiB" is not a number of bytes from 8192 to 65536`,
-		"ECHO_MAX_HEADER_BYTES=8191":          "ECHO_MAX_HEADER_BYTES: ",
-		"ECHO_MAX_HEADER_BYTES=65537":         "ECHO_MAX_HEADER_BYTES: ",
-		"ECHO_CONTROLS=full":                  `ECHO_CONTROLS: "full" is not Safe, Full, or None`,
-		"ECHO_IDENTITY=no":                    `ECHO_IDENTITY: "no" is neither true nor false`,
-		"ECHO_LOG_LEVEL=verbose":              `ECHO_LOG_LEVEL: "verbose" is neither info nor debug`,
-		"ECHO_TLS_ADDR=8443":                  `ECHO_TLS_ADDR: "8443" is not an address such as :8080`,
-		"ECHO_TLS_CLIENT_CERTIFICATE=require": `ECHO_TLS_CLIENT_CERTIFICATE: "require" is not None, Request, or Require`,
-		"ECHO_TLS_MIN_VERSION=VersionTLS11":   `ECHO_TLS_MIN_VERSION: "VersionTLS11" is not VersionTLS12 or VersionTLS13`,
-		"ECHO_TLS_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256": `ECHO_TLS_CIPHERS: "ECDHE-RSA-AES128-GCM-SHA256" is not the IANA name of a cipher ` +
-			"suite that this server supports: the secure suites are TLS_AES_128_GCM_SHA256, ",
-		"--tls-ciphers=TLS_AES_128_GCM_SHA256,":                               `--tls-ciphers: "" is not the IANA name`,
-		"ECHO_RESPONSE_STATUS=199":                                            "ECHO_RESPONSE_STATUS: ",
-		"ECHO_RESPONSE_DELAY=31s":                                             "ECHO_RESPONSE_DELAY: ",
-		"ECHO_RESPONSE_HEADERS=x":                                             "ECHO_RESPONSE_HEADERS: not a list such as ",
-		`ECHO_RESPONSE_HEADERS=[{"name":"a b"}]`:                              `"a b" is not a header name`,
-		`ECHO_RESPONSE_HEADERS=[{"name":"content-length","value":"1"}]`:       "cannot be set",
-		`ECHO_RESPONSE_HEADERS=[{"name":"a","value":"b\r\nc: d"}]`:            "control character",
-		`ECHO_RESPONSE_HEADERS=[{"name":"content-type","value":"text/html"}]`: "without ECHO_RESPONSE_BODY",
+	for argument, why := range map[string]string{
+		"--nonsense":                            "unknown flag: --nonsense",
+		"argument":                              `unexpected argument "argument"`,
+		"--drain-delay=soon":                    `--drain-delay: "soon" is not a duration such as 5s or 500ms`,
+		"--http-addr=":                          `--http-addr: "" is not an address such as :8080`,
+		"--tls-ciphers=TLS_AES_128_GCM_SHA256,": `--tls-ciphers: "" is not the IANA name`,
 	} {
-		var arguments, environ []string
-		if strings.HasPrefix(given, "ECHO_") {
-			environ = []string{given}
-		} else {
-			arguments = []string{given}
-		}
-		if _, err := ParseSettings("dev", arguments, environ, nil); err == nil || !strings.Contains(err.Error(), why) ||
+		if _, err := ParseSettings("dev", []string{argument}, nil, nil); err == nil || !strings.Contains(err.Error(), why) ||
 			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want %s", given, err, why)
+			t.Errorf("%s: %v, want %s", argument, err, why)
 		}
 	}
-}
-
-// TestParseSettings_helpListsAllSettings checks that the help text lists all settings.
-func TestParseSettings_helpListsAllSettings(t *testing.T) {
 	var help bytes.Buffer
 	if _, err := ParseSettings("dev", []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) {
 		t.Errorf("--help: %v", err)
 	}
-	for _, name := range []string{"HTTP_ADDR", "ADMIN_ADDR", "DRAIN_DELAY", "TRUSTED_PROXIES", "REDACT_HEADERS", "RESPONSE_STATUS",
-		"RESPONSE_DELAY", "RESPONSE_HEADERS", "RESPONSE_BODY", "RESPONSE_FAULTS", "CONTROLS", "IDENTITY", "TLS_ADDR", "TLS_DIR", "TLS_SECRET",
-		"TLS_CLIENT_CERTIFICATE", "TLS_MIN_VERSION", "TLS_CIPHERS", "LOG_LEVEL"} {
-		if mirrored := "-" + strings.ToLower(strings.ReplaceAll(name, "_", "-")); !strings.Contains(help.String(), mirrored+" ") ||
-			!strings.Contains(help.String(), "ECHO_"+name+";") {
-			t.Errorf("%s is not in the help:\n%s", name, &help)
+	for _, o := range (&Settings{}).options() {
+		if !strings.Contains(help.String(), "--"+o.flag+" ") || !strings.Contains(help.String(), o.variable()+";") {
+			t.Errorf("%s is not in the help:\n%s", o.flag, &help)
 		}
 	}
 }
@@ -108,30 +70,34 @@ func settingRows() map[string]settingRow {
 	const address, headers = "such as :8080", "neither none nor a list"
 	return map[string]settingRow{
 		"http-addr": {":81", map[string]string{"8081": address, ":65536": address, "127.0.0.256:81": address, `":81"`: address,
-			"http://:81": address, "[::1%]:81": address, ":81\r\n": address}},
-		"admin-addr":      {"[::ffff:127.0.0.1]:81", map[string]string{":8080": "uses the same port as ECHO_HTTP_ADDR"}},
-		"tls-addr":        {":81", map[string]string{"127.0.0.1:08080": "uses the same port as ECHO_HTTP_ADDR", "[::]:9090": "uses the same port as ECHO_ADMIN_ADDR"}},
-		"drain-delay":     {"7s", map[string]string{"7": "such as 5s", "7S": "such as 5s", "7s\n": "such as 5s"}},
-		"trusted-proxies": {"10.0.0.0/8", map[string]string{"10.0.0.0/8\n10.1.0.0/16": "such as 10.0.0.0/8", `"10.0.0.0/8"`: "such as 10.0.0.0/8"}},
-		"redact-headers": {"x-a,X-B", map[string]string{"X-A,none": headers, "'X-A'": headers, "X-*": headers, "X-A;X-B": headers,
+			"http://:81": address, "[::1%]:81": address, ":81\r\n": address, "8080": `"8080" is not an address such as :8080`}},
+		"admin-addr":  {"[::ffff:127.0.0.1]:81", map[string]string{":http": address, ":8080": "uses the same port as ECHO_HTTP_ADDR"}},
+		"tls-addr":    {":81", map[string]string{"8443": address, "127.0.0.1:08080": "uses the same port as ECHO_HTTP_ADDR", "[::]:9090": "uses the same port as ECHO_ADMIN_ADDR"}},
+		"drain-delay": {"7s", map[string]string{"7": "such as 5s", "7S": "such as 5s", "7s\n": "such as 5s", "-1s": "such as 5s"}},
+		"trusted-proxies": {"10.0.0.0/8", map[string]string{"10.0.0.0/8\n10.1.0.0/16": "such as 10.0.0.0/8", `"10.0.0.0/8"`: "such as 10.0.0.0/8",
+			"10.0/8": `"10.0/8" is not an address or a CIDR such as`, "proxy": "such as 10.0.0.0/8"}},
+		"redact-headers": {"x-a,X-B", map[string]string{"X-A,none": headers, "'X-A'": headers, "X-*": headers, "X-A;X-B": headers, "a b": headers,
 			"$HEADERS": headers}},
-		"max-header-bytes": {"16384", map[string]string{"16Ki": "from 8192 to 65536"}},
-		"response-status":  {"418", map[string]string{"418.0": "a whole number from 200"}},
-		"response-delay":   {"2s", map[string]string{"2": "such as 500ms"}},
+		"max-header-bytes": {"16384", map[string]string{"16Ki": `"16Ki" is not a number of bytes from 8192 to 65536`, "8191": "8192", "65537": "65536"}},
+		"response-status":  {"418", map[string]string{"418.0": "a whole number from 200", "199": "from 200"}},
+		"response-delay":   {"2s", map[string]string{"2": "such as 500ms", "31s": "0s to 30s"}},
 		"response-headers": {`[{"name":"X-A","value":"b"}]`, map[string]string{`[{"name":"X-A","val":"b"}]`: `unknown field "val"`,
-			`[{"name":"X-A","value":"b"}] []`: "not a list such as", `{"X-A":"b"}`: "not a list such as"}},
+			`[{"name":"X-A","value":"b"}] []`: "not a list such as", `{"X-A":"b"}`: "not a list such as", "x": "not a list such as",
+			`[{"name":"a b"}]`: `"a b" is not a header name`, `[{"name":"content-length","value":"1"}]`: "cannot be set",
+			`[{"name":"a","value":"b\r\nc: d"}]`: "control character", `[{"name":"content-type","value":"text/html"}]`: "without ECHO_RESPONSE_BODY"}},
 		"response-faults": {`[{"statusCode":503}]`, map[string]string{"[null]": "faults[0]", `[{"statusCode":"503"}]`: "faults[0]",
 			`[{"status":503}]`: "faults[0]"}},
 		"response-body":          {" \ufeffbody\r\n", nil},
 		"controls":               {"Full", map[string]string{"full": "Safe, Full, or None", "Full,None": "Safe, Full, or None"}},
-		"identity":               {"false", map[string]string{"False": "true nor false", "0": "true nor false"}},
-		"log-level":              {"debug", map[string]string{"DEBUG": "info nor debug", "warn": "info nor debug"}},
+		"identity":               {"false", map[string]string{"no": `"no" is neither true nor false`, "False": "true nor false", "0": "true nor false"}},
+		"log-level":              {"debug", map[string]string{"verbose": `"verbose" is neither info nor debug`, "DEBUG": "info nor debug", "warn": "info nor debug"}},
 		"tls-dir":                {"/tls", nil},
 		"tls-secret":             {"web-tls", nil},
 		"tls-client-certificate": {"Request", map[string]string{"request": "None, Request, or Require"}},
-		"tls-min-version":        {"VersionTLS13", map[string]string{"1.3": "VersionTLS12 or VersionTLS13"}},
-		"tls-ciphers": {"TLS_RSA_WITH_AES_128_CBC_SHA", map[string]string{"TLS_RSA_WITH_AES_128_CBC_SHA,": "is not the IANA name",
-			"tls_rsa_with_aes_128_cbc_sha": "is not the IANA name"}},
+		"tls-min-version":        {"VersionTLS13", map[string]string{"VersionTLS11": `"VersionTLS11" is not VersionTLS12 or VersionTLS13`, "1.3": "VersionTLS12 or VersionTLS13"}},
+		"tls-ciphers": {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_RSA_WITH_AES_128_CBC_SHA", map[string]string{"TLS_RSA_WITH_AES_128_CBC_SHA,": "is not the IANA name",
+			"tls_rsa_with_aes_128_cbc_sha": "is not the IANA name", "ECDHE-RSA-AES128-GCM-SHA256": "cipher suite that this server supports: " +
+				"the secure suites are TLS_AES_128_GCM_SHA256, "}},
 	}
 }
 
@@ -160,7 +126,8 @@ func TestParseSettings_eachSetting(t *testing.T) {
 			t.Errorf("%s: %q has no effect, %v", o.flag, row.usual, err)
 		}
 		for text, why := range row.refused {
-			if _, err := parseSetting(o.flag, text); err == nil || !strings.HasPrefix(err.Error(), o.variable()+": ") || !strings.Contains(err.Error(), why) {
+			if _, err := parseSetting(o.flag, text); err == nil || !strings.HasPrefix(err.Error(), o.variable()+": ") || !strings.Contains(err.Error(), why) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: %q gives %v, want %q", o.flag, text, err, why)
 			}
 		}

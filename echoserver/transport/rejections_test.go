@@ -90,6 +90,7 @@ func rejectedRequests() map[string]rejectedCase {
 		"a blank in Host":          header("Host: a b", ": malformed Host header"),
 		"a blank before the colon": header("Host: a\r\nX-A : hunter2", ""),
 		"NUL in a value":           header("Host: a\r\nX-A: hunter2\x00", ""),
+		"two hosts":                header("Host: a\r\nHost: b", ""),
 		"two lengths":              header("Host: a\r\nContent-Length: 1\r\ncontent-length: 2", ""),
 		"a coding":                 {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "status_501", "HTTP/1", "501 "},
 		"an expectation":           {"POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417, "status_417", "HTTP/1", "417 "},

@@ -113,24 +113,32 @@ func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 		result.handled = append(result.handled, what)
 		_, _ = io.WriteString(w, "ok") // the client reads
 	}))
-	listener := echotest.NewMemoryListener()
-	server.serve(t, listener, Cost)
-	conn := listener.Dial(t)
-	var received strings.Builder
-	go func() { _, _ = io.Copy(&received, conn) }()
-	send(conn, pieces)
-	<-time.After(time.Second)
-	_ = server.Close()
-	_ = conn.Close()
-	<-time.After(time.Second) // net/http waits before it closes some connections
-	synctest.Wait()
+	received := server.exchange(t, pieces)
 	mutex.Lock()
 	defer mutex.Unlock()
 	for _, times := range server.counts {
 		result.reported += times
 	}
-	result.responses = len(statusLine.FindAllString(received.String(), -1))
+	result.responses = len(statusLine.FindAllString(received, -1))
 	return result
+}
+
+// exchange sends each piece after the server has handled the previous one, as far as it can, and returns the responses. It must be called in
+// a bubble.
+func (s *served) exchange(t *testing.T, pieces []string) string {
+	t.Helper()
+	listener := echotest.NewMemoryListener()
+	s.serve(t, listener, Cost)
+	conn := listener.Dial(t)
+	var received strings.Builder
+	go func() { _, _ = io.Copy(&received, conn) }()
+	send(conn, pieces)
+	<-time.After(time.Second)
+	_ = s.Close()
+	_ = conn.Close()
+	<-time.After(time.Second) // net/http waits before it closes some connections
+	synctest.Wait()
+	return received.String()
 }
 
 func send(conn net.Conn, pieces []string) {
@@ -138,5 +146,35 @@ func send(conn net.Conn, pieces []string) {
 		_ = conn.SetWriteDeadline(time.Now().Add(2 * lingerTimeout)) // the server may have closed the connection
 		_, _ = io.WriteString(conn, piece)
 		synctest.Wait()
+	}
+}
+
+// TestConnection_separatesPipelinedHeaders sends requests in pieces that contain parts of two of them. The server must count the whole
+// header of the second one, and nothing else.
+func TestConnection_separatesPipelinedHeaders(t *testing.T) {
+	const plain, post = "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: "
+	filling := post + "300\r\nConnection: close\r\nX-Pad: " // fills net/http's buffer, without the empty line at its end
+	filling += strings.Repeat("p", 4096-len(plain)-len(filling)-2) + "\r\n\r\n" + strings.Repeat("a\n", 150)
+	large := "GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("x: "+strings.Repeat("v", 280)+"\n", 3*DefaultHeaderBytes/284)
+	type pipelined struct {
+		pieces []string
+		status string // of the second request
+	}
+	cases := map[string]pipelined{
+		"a body after a header": {[]string{plain + filling}, "200"},
+		"a long field after a body": {[]string{post + "2\r\n\r\n", "hiGET / HTTP/1.1\r\nHost: a\r\nCookie: c",
+			strings.Repeat("c", MaxRequestLine+100) + "\r\n\r\n"}, "200"},
+	}
+	for _, lines := range [][2]int{{0, 4}, {1, 2}, {1, 3}, {2, 2}} { // net/http keeps the first line breaks in its buffer
+		cases[fmt.Sprintf("a large header after %v line breaks", lines)] = pipelined{
+			[]string{post + "0\r\n\r\n" + strings.Repeat("\n", lines[0]), strings.Repeat("\n", lines[1]) + large}, "431"}
+	}
+	for name, c := range cases {
+		synctest.Test(t, func(t *testing.T) {
+			got := statusLine.FindAllString(newServed().exchange(t, c.pieces), -1)
+			if want := []string{"HTTP/1.1 200 ", "HTTP/1.1 " + c.status + " "}; !slices.Equal(got, want) {
+				t.Errorf("%s: the responses are %q, want %q", name, got, want)
+			}
+		})
 	}
 }
