@@ -124,29 +124,6 @@ func TestNewAdmin(t *testing.T) {
 	}
 }
 
-// TestNewAdmin_metricsReportCurrentState checks that /metrics reports the current state, and counts its own request as in flight.
-func TestNewAdmin_metricsReportCurrentState(t *testing.T) {
-	h := handlerOf(t)
-	admin := newAdmin(h.life, h.metrics)
-	for _, draining := range []float64{0, 1} {
-		h.life.draining.Store(draining == 1)
-		w := echotest.Record(admin, "/metrics")
-		read := families(t, w.Body.String())
-		if got := values(read["echo_draining"])[""]; got != draining {
-			t.Errorf("draining is %g, want %g", got, draining)
-		}
-		if got := values(read["echo_http_requests_in_flight"])[""]; got != 1 {
-			t.Errorf("%g requests are in flight", got)
-		}
-		if got := values(read["echo_http_requests_total"])["code=200,listener=admin,method=GET,proto=HTTP/1.1"]; got != draining {
-			t.Errorf("%g earlier requests are counted, want %g", got, draining)
-		}
-		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/plain; version=0.0.4; charset=utf-8") {
-			t.Errorf("the type is %s", got)
-		}
-	}
-}
-
 // TestNewAdmin_acceptsAnyMethod checks that probes may use any method.
 func TestNewAdmin_acceptsAnyMethod(t *testing.T) {
 	h, w := handlerOf(t), httptest.NewRecorder()

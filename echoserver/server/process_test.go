@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -15,73 +14,26 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// TestDrain holds a request open while the real program drains. During the drain delay, that request and new ones must get responses, and
-// the readiness probe must fail.
-func TestDrain(t *testing.T) {
+// TestMain_drains checks the probes, a WebSocket, and the exit of the real program while it drains.
+func TestMain_drains(t *testing.T) {
 	t.Parallel()
-	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the other requests, even on a busy machine
+	p := start(t, "ECHO_DRAIN_DELAY=3s") // enough time for the probes, even on a busy machine
 	webSocket, _ := dialWebSocket(t, p.url+"/-/ws", nil)
-	client := echotest.Clients(t)["HTTP/1.1"]
-	finish := slowRequest(t, client, p.url)
-	echotest.Until(t, "the request is in flight", func() bool {
-		return values(families(t, echotest.Send(t, client, http.MethodGet, p.admin+"/metrics", "").Text)["echo_http_requests_in_flight"])[""] == 3
-	})
-
 	p.signal(t)
 	echotest.Until(t, "readiness fails", func() bool { return echotest.Status(p.url+"/-/readyz") == http.StatusServiceUnavailable })
-	for _, url := range []string{p.url + "/-/livez", p.admin + "/livez"} {
-		if got := echotest.Status(url); got != http.StatusOK {
+	for url, want := range map[string]int{p.url + "/-/livez": 200, p.admin + "/livez": 200, p.admin + "/readyz": 503, p.url + "/late": 200} {
+		if got := echotest.Status(url); got != want {
 			t.Errorf("%s is %d while draining", url, got)
 		}
 	}
-	late := echotest.Send(t, client, http.MethodGet, p.url+"/late", "")
-	if late.StatusCode != http.StatusOK || !late.Close || !decode(t, late.Text).Server.Draining {
-		t.Errorf("the response to a request during the delay is %d, close %t", late.StatusCode, late.Close)
-	}
-	echotest.Until(t, "the server stops listening", func() bool { return echotest.Status(p.url+"/") == 0 })
-	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
-	defer cancel()
-	if _, _, err := webSocket.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+	if _, _, err := webSocket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 		t.Errorf("the WebSocket is closed with %v", err)
 	}
-	if got := echotest.Status(p.admin + "/readyz"); got != http.StatusServiceUnavailable {
-		t.Errorf("the admin port's readiness is %d to the end", got)
-	}
-	if got := finish(); got != http.StatusOK {
-		t.Errorf("the request in flight gets %d", got)
-	}
-	if err := p.wait(t); err != nil {
-		t.Errorf("it ends with %v", err)
-	}
-	if !strings.Contains(p.log.String(), `"msg":"drained"`) {
-		t.Errorf("its log: %s", p.log)
-	}
-}
-
-// slowRequest starts a request. The returned function completes it, and returns the status of the response (0 if there is none).
-func slowRequest(t *testing.T, client *http.Client, url string) (finish func() int) {
-	t.Helper()
-	body, more := io.Pipe()
-	answered := make(chan int, 1)
-	go func() {
-		response, err := client.Post(url, "text/plain", body)
-		if err != nil {
-			answered <- 0
-			return
-		}
-		_ = response.Body.Close()
-		answered <- response.StatusCode
-	}()
-	if _, err := io.WriteString(more, "begun"); err != nil {
-		t.Fatal(err)
-	}
-	return func() int {
-		_ = more.Close() // never fails
-		return <-answered
+	if err := p.wait(t); err != nil || !strings.Contains(p.log.String(), `"msg":"drained"`) {
+		t.Errorf("it ends with %v, its log is %s", err, p.log)
 	}
 }
 
@@ -173,28 +125,6 @@ func memoryKiB(t *testing.T, pid int, field string) int {
 		t.Fatal(err)
 	}
 	return kib
-}
-
-// TestStreamBody_abortsOverLimit sends more than the limit allows. The client must not mistake the returned part for the whole body.
-func TestStreamBody_abortsOverLimit(t *testing.T) {
-	h := handlerOf(t)
-	server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, 100_000)
-		h.streamBody(exchange.New(w, r), r)
-	}))
-	for proto, client := range echotest.Clients(t) {
-		response, err := client.Post(server.URL, "text/plain", echotest.Unsized{Reader: strings.NewReader(echotest.Payload(100_001))})
-		if err != nil {
-			continue // the client detected the abort before it got a response
-		}
-		if _, err := io.Copy(io.Discard, response.Body); err == nil {
-			t.Errorf("%s: the client gets a complete response", proto)
-		}
-		_ = response.Body.Close()
-	}
-	if counted(h.metrics.rejected, limitBody) != 2 {
-		t.Errorf("%d requests are counted as rejected", counted(h.metrics.rejected, limitBody))
-	}
 }
 
 // TestMain_revealsNoSecrets checks that no output of the real program contains a secret from the environment.

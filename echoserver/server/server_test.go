@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,41 +58,11 @@ func TestNewServer_enforcesTimeouts(t *testing.T) {
 	}
 }
 
-// TestNewServer_reusesConnections sends several requests at once on one connection, and reads the responses in order.
-func TestNewServer_reusesConnections(t *testing.T) {
-	connection := echotest.Dial(t, serve(t, handlerOf(t)).URL)
-	for _, request := range []string{
-		"POST /0 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: " +
-			"X-Sum\r\n\r\n2\r\nhe\r\n3;extension=1\r\nllo\r\n0\r\nX-Sum: 7\r\n\r\n",
-		"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n",
-		"POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
-		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET /4 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
-		"GET /5 HTTP/1.0\r\n\r\n",
-	} {
-		if _, err := io.WriteString(connection, request); err != nil {
-			t.Fatal(err)
-		}
-	}
-	reader := bufio.NewReader(connection)
-	for i, want := range []struct{ path, proto, body string }{{"/0", "HTTP/1.1", "hello"}, {"/1", "HTTP/1.1", ""}, {"/2", "HTTP/1.1", "hello"},
-		{"*", "HTTP/1.1", ""}, {"/4", "HTTP/1.1", ""}, {"/5", "HTTP/1.0", ""}} {
-		response, err := http.ReadResponse(reader, nil)
-		if err != nil {
-			t.Fatalf("response %d: %v", i, err)
-		}
-		data, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK || response.Close != (i == 5) {
-			t.Fatalf("response %d is %d, close %t: %s, %v", i, response.StatusCode, response.Close, data, err)
-		}
-		told, body := decode(t, string(data)), ""
-		if told.Request.Body != nil {
-			body = told.Request.Body.Data
-		}
-		if told.Path != want.path || told.Proto != want.proto || body != want.body {
-			t.Errorf("response %d is of %s %s with the body %q, want %+v", i, told.Proto, told.Path, body, want)
-		}
+// TestNewServer_echoesOptions sends a request for the whole server, which net/http would handle itself.
+func TestNewServer_echoesOptions(t *testing.T) {
+	got := echotest.Exchanged(t, echotest.Dial(t, serve(t, handlerOf(t)).URL), "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	if _, body, _ := strings.Cut(got, "\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 200 ") || decode(t, body).Path != "*" {
+		t.Errorf("the response is %q", got)
 	}
 }
 
@@ -138,39 +107,6 @@ func startRun(t *testing.T, environ ...string) *running {
 	return r
 }
 
-// TestRun starts the server, sends requests to both ports, stops the server, and checks that it no longer listens.
-func TestRun(t *testing.T) {
-	r := startRun(t, "ECHO_DRAIN_DELAY=0s", "POD_NAME=p")
-	_, port, err := net.SplitHostPort(r.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for proto, client := range echotest.Clients(t) {
-		told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+r.Address, "").Text)
-		if got, want := [...]string{told.Port, told.Pod, told.Proto}, [...]string{port, "p", proto}; got != want {
-			t.Errorf("the response has the port, the pod, and the protocol %q, want %q", got, want)
-		}
-		counted := values(families(t,
-			echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)["echo_http_requests_total"])
-		if counted["code=200,listener=http,method=GET,proto="+proto] != 1 {
-			t.Errorf("%s: the admin port has the metrics %v", proto, counted)
-		}
-		client.CloseIdleConnections()
-	}
-	r.stop()
-	select {
-	case err := <-r.ended:
-		if err != nil || !strings.Contains(r.log.String(), `"msg":"drained"`) {
-			t.Errorf("it ended with %v, its log is %s", err, r.log)
-		}
-	case <-time.After(echotest.Patience):
-		t.Fatal("it does not end")
-	}
-	if echotest.Status("http://"+r.Address)+echotest.Status("http://"+r.Admin+"/livez") != 0 {
-		t.Error("it still listens")
-	}
-}
-
 // TestRun_warns checks that the server warns at startup of controls that are Full, and of variables that are not settings.
 func TestRun_warns(t *testing.T) {
 	for environ, want := range map[string]string{"ECHO_CONTROLS=Full": "controls are Full: ", "ECHO_CONTROLS=Safe": "", "ECHO_A=b": `"names":["ECHO_A"]`} {
@@ -194,12 +130,6 @@ func TestRun_failsIfAddressIsInUse(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "cannot listen: ") || !strings.Contains(err.Error(), taken.Addr().String()) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestPort(t *testing.T) {
-	if got := port(&echotest.MemoryListener{}); got != "" {
-		t.Errorf("the port of a listener without one is %q", got)
 	}
 }
 

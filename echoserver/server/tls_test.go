@@ -32,7 +32,7 @@ func startTLS(t *testing.T, clientAuthority string, environ ...string) (*running
 
 // TestRun_servesHTTPS starts and drains a server that has both an HTTP and an HTTPS port.
 func TestRun_servesHTTPS(t *testing.T) {
-	r, config := startTLS(t, "")
+	r, config := startTLS(t, "", "POD_NAME=p")
 	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only together with h2
 	for proto, client := range echotest.TLSClients(t, config) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+r.HTTPS+"/a", "hello")
@@ -43,13 +43,15 @@ func TestRun_servesHTTPS(t *testing.T) {
 			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.Text, diff)
 		}
 	}
-	plain := echotest.Clients(t)["HTTP/1.1"]
-	if told := decode(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Address, "").Text); !strings.HasSuffix(r.Address,
-		":"+told.Port) || told.TLS != nil {
-		t.Errorf("without TLS: the port is %s of %s, %+v", told.Port, r.Address, told.TLS)
+	for proto, client := range echotest.Clients(t) {
+		told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+r.Address, "").Text)
+		if !strings.HasSuffix(r.Address, ":"+told.Port) || told.TLS != nil || told.Proto != proto || told.Pod != "p" {
+			t.Errorf("without TLS: the port is %s of %s, the response %+v", told.Port, r.Address, told)
+		}
 	}
-	read := families(t, echotest.Send(t, plain, http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)
+	read := families(t, echotest.Send(t, http.DefaultClient, http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)
 	for labels, want := range map[string]float64{"code=200,listener=http,method=GET,proto=HTTP/1.1": 1,
+		"code=200,listener=http,method=GET,proto=HTTP/2.0":   1,
 		"code=200,listener=https,method=POST,proto=HTTP/1.1": 1, "code=200,listener=https,method=POST,proto=HTTP/2.0": 1} {
 		if got := values(read["echo_http_requests_total"])[labels]; got != want {
 			t.Errorf("%s: %g are counted", labels, got)
@@ -65,8 +67,10 @@ func TestRun_servesHTTPS(t *testing.T) {
 	if err := <-r.ended; err != nil || !strings.Contains(r.log.String(), `"msg":"drained"`) {
 		t.Errorf("it ended with %v, its log is %s", err, r.log)
 	}
-	if _, err := net.Dial("tcp", r.HTTPS); err == nil {
-		t.Error("it still listens")
+	for _, address := range []string{r.HTTPS, r.Address, r.Admin} {
+		if _, err := net.Dial("tcp", address); err == nil {
+			t.Errorf("it still listens on %s", address)
+		}
 	}
 }
 

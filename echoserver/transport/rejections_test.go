@@ -377,3 +377,20 @@ func TestReportFailure_ignoresClientsThatLeave(t *testing.T) {
 		}
 	}
 }
+
+// TestConnection_rejectsIncompleteHeaders sends headers that are too large before their end arrives.
+func TestConnection_rejectsIncompleteHeaders(t *testing.T) {
+	for name, c := range map[string]struct{ sent, status string }{
+		"very many fields": {"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("A: 1\r\n", 6000), "431 Request Header Fields Too Large"},
+		"a long field": {"GET / HTTP/1.1\r\nHost: a\r\nX-Huge: " + strings.Repeat("x", DefaultHeaderBytes),
+			"431 Request Header Fields Too Large"},
+		"a long request line": {"GET /" + strings.Repeat("x", MaxRequestLine+1), "414 Request URI Too Long"},
+	} {
+		s := newServed()
+		got := echotest.Exchanged(t, echotest.Dial(t, s.serveLocally(t)), c.sent)
+		if !strings.HasPrefix(got, "HTTP/1.1 "+c.status+"\r\n") || !strings.Contains(got, "\r\nCache-Control: no-store\r\n") ||
+			s.rejected(LimitHeader) != 1 {
+			t.Errorf("%s: the response is %.200q, counted are %v", name, got, s.counts)
+		}
+	}
+}
