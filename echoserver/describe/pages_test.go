@@ -36,6 +36,9 @@ func TestNewPage_allowsOnlyOwnScripts(t *testing.T) {
 		if diff := cmp.Diff(want, directives(t, newPage(document).Policy)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+		if len(document) > 8<<10 || strings.Contains(document, "://") || strings.Contains(document, "innerHTML") {
+			t.Errorf("the page for %s has %d bytes, or loads something from elsewhere", name, len(document))
+		}
 		if blocked := regexp.MustCompile(`(?i)<[^>]*\s(on\w+|style|src)=|javascript:|<link [^>]*href="[^d]|eval\(`).FindString(
 			document); blocked != "" {
 			t.Errorf("the policy blocks %q in the page for %s", blocked, name)

@@ -123,11 +123,3 @@ func restored(list RawList, where, name string, shown []string) []string {
 	}
 	return values
 }
-
-// TestRaw_String checks that the text of a value contains the names of the JSON fields in the same order.
-func TestRaw_String(t *testing.T) {
-	raw := Raw{Where: "query", Name: "a\nb", Index: 2, Base64: []byte("\xff")}
-	if got, want := raw.String(), `where=query; name="a\nb"; index=2; base64=/w==`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -95,17 +93,6 @@ type shortWriter struct {
 func (w *shortWriter) Write(data []byte) (int, error) {
 	n, _ := w.ResponseRecorder.Write(data[:min(len(data), w.room)])
 	return n, http.ErrHandlerTimeout
-}
-
-func TestNew_recordsStartAndID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		before := time.Now()
-		e := New(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-		<-time.After(time.Second)
-		if !e.Began.Equal(before) || e.ID == "" {
-			t.Errorf("the exchange %q began at %s, want %s", e.ID, e.Began, before)
-		}
-	})
 }
 
 func TestShown(t *testing.T) {

@@ -82,10 +82,6 @@ func (s *callServer) all() []string {
 func (s *callServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.inFlight.Add(1)
 	defer s.inFlight.Add(-1)
-	if !IsCall(r) {
-		w.Header().Set("Content-Type", "no call")
-		return
-	}
 	e := exchange.New(w, r)
 	e.Pool = &s.pool
 	size, _ := transport.MeasureHeader(r)
@@ -123,31 +119,89 @@ func (s *callServer) serveInMemory(t *testing.T) (*http.Client, *echotest.Memory
 
 // TestIsCall checks which requests are treated as gRPC calls instead of being echoed.
 func TestIsCall(t *testing.T) {
-	url := newCallServer().serveLocally(t)
-	const echoed, rejected = "200 no call", "415 "
 	for name, c := range map[string]struct {
-		proto, method, contentType string
-		want                       string
+		protoMajor          int
+		method, contentType string
+		want                bool
 	}{
-		"gRPC":                      {"HTTP/2.0", "POST", "application/grpc", "200 application/grpc"},
-		"with protobuf":             {"HTTP/2.0", "POST", "application/grpc+proto", "200 application/grpc+proto"},
-		"with a parameter":          {"HTTP/2.0", "POST", "Application/gRPC; a=b", "200 application/grpc"},
-		"with JSON":                 {"HTTP/2.0", "POST", "application/grpc+json", "200 application/grpc+json"},
-		"with another encoding":     {"HTTP/2.0", "POST", "application/grpc+thrift", rejected},
-		"a type that is not valid":  {"HTTP/2.0", "POST", "application/grpc;;", "200 application/grpc"},
-		"gRPC-Web":                  {"HTTP/2.0", "POST", "application/grpc-web+proto", "200 application/grpc-web+proto"},
-		"gRPC-Web over HTTP/1.1":    {"HTTP/1.1", "POST", "application/grpc-web", "200 application/grpc-web"},
-		"gRPC-Web in base64":        {"HTTP/1.1", "POST", "application/grpc-web-text", rejected},
-		"a stream of Connect":       {"HTTP/1.1", "POST", "application/connect+json", rejected}, // a unary method cannot be called as a stream
-		"another method":            {"HTTP/2.0", "PUT", "application/grpc", echoed},
-		"another type":              {"HTTP/2.0", "POST", "application/gr", echoed},
-		"gRPC over HTTP/1.1":        {"HTTP/1.1", "POST", "application/grpc", echoed},
-		"JSON, which could be both": {"HTTP/2.0", "POST", "application/json", echoed},
-		"protobuf":                  {"HTTP/1.1", "POST", "application/proto", echoed},
+		"gRPC":                      {2, "POST", "application/grpc", true},
+		"with a parameter":          {2, "POST", "Application/gRPC; a=b", true},
+		"with another encoding":     {2, "POST", "application/grpc+thrift", true},
+		"gRPC-Web over HTTP/1.1":    {1, "POST", "application/grpc-web+proto", true},
+		"gRPC-Web in base64":        {1, "POST", "application/grpc-web-text", true},
+		"a stream of Connect":       {1, "POST", "application/connect+json", true},
+		"another method":            {2, "PUT", "application/grpc", false},
+		"another type":              {2, "POST", "application/gr", false},
+		"gRPC over HTTP/1.1":        {1, "POST", "application/grpc", false},
+		"JSON, which could be both": {2, "POST", "application/json", false},
+		"protobuf":                  {1, "POST", "application/proto", false},
 	} {
-		got := echotest.Send(t, echotest.Clients(t)[c.proto], c.method, url+unaryPath, "", "Content-Type", c.contentType)
-		if got := got.Status[:4] + got.Header.Get("Content-Type"); got != c.want {
-			t.Errorf("%s: the response is %s, want %s", name, got, c.want)
+		r := &http.Request{Method: c.method, ProtoMajor: c.protoMajor, Header: http.Header{"Content-Type": {c.contentType}}}
+		if got := IsCall(r); got != c.want {
+			t.Errorf("%s: it is a call: %t", name, got)
+		}
+	}
+}
+
+// TestHandler_answersEachMediaType checks the media types of responses, including to types that only nearly are those of calls.
+func TestHandler_answersEachMediaType(t *testing.T) {
+	url := newCallServer().serveLocally(t)
+	for sent, want := range map[string]string{"application/grpc": "200 application/grpc", "application/grpc+proto": "200 application/grpc+proto",
+		"Application/gRPC; a=b": "200 application/grpc", "application/grpc+json": "200 application/grpc+json",
+		"application/grpc;;": "200 application/grpc", "application/grpc-web+proto": "200 application/grpc-web+proto",
+		"application/grpc+thrift": "415 ", "application/grpc-web-text": "415 ", "application/connect+json": "415 "} {
+		got := echotest.Send(t, echotest.Clients(t)["HTTP/2.0"], http.MethodPost, url+unaryPath, "", "Content-Type", sent)
+		if got := got.Status[:4] + got.Header.Get("Content-Type"); got != want {
+			t.Errorf("%s: the response is %s, want %s", sent, got, want)
+		}
+	}
+}
+
+// TestHandler_describesCall sends metadata that is not UTF-8, which gRPC forbids, but which servers on the path do not have to check for. The
+// response must show no secrets, and no pod if identity is disabled.
+func TestHandler_describesCall(t *testing.T) {
+	s := newCallServer()
+	redaction, err := describe.ParseRedaction("X-Custom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Describer.Redaction, s.Describer.ShowIdentity = redaction, false
+	s.Describer.Identity = describe.Identify(map[string]string{"POD_NAME": "pod-1", "ECHO_INFO_COLOR": "blue"})
+	url := s.serveLocally(t)
+	headers := []string{"X-Name", "a", "X-Name", "caf\xe9", "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2", "X-Custom", "hunter2\xe9"}
+	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echoRequest(t, "hello"), headers...)
+	_, theirs := called(t, echotest.Clients(t)["HTTP/2.0"], url+gatewayAPI, echotest.GRPCMessage(""), headers...)
+	byConnect := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, url+unaryPath, `{"message":"hello"}`,
+		append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json")...).Text
+	echo, connectEcho, conformance := &echov1.EchoResponse{}, &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
+	err = errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance), protojson.Unmarshal([]byte(byConnect), connectEcho))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*echov1.Raw{{Where: "metadata", Name: "x-name", Index: 1, Value: []byte("caf\xe9")}}
+	for name, call := range map[string]*echov1.Call{"gRPC": echo.Call, "Connect": connectEcho.Call} {
+		if diff := cmp.Diff(want, call.Raw, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if info := (&echov1.Server{Info: map[string]string{"COLOR": "blue"}}); !proto.Equal(call.Server, info) ||
+			call.RemoteAddress+call.ClientAddress != "" {
+			t.Errorf("%s: without identity, the response has %v", name, call)
+		}
+	}
+	if got := conformance.Assertions.Context; !proto.Equal(got, &grpcecho.Context{}) {
+		t.Errorf("without identity, the response has %v", got)
+	}
+	metadata, theirHeaders := map[string]string{}, map[string]string{}
+	for _, each := range echo.Call.Metadata {
+		metadata[each.Key] = each.Value
+	}
+	for _, each := range conformance.Assertions.Headers {
+		theirHeaders[each.Key] = each.Value
+	}
+	for _, got := range []map[string]string{metadata, theirHeaders} {
+		if got["x-name"] != "caf\uFFFD" || got["authorization"] != "Bearer [redacted: 7 bytes, sha256 f52fbd32]" ||
+			!strings.HasPrefix(got["x-custom"], "[redacted: ") {
+			t.Errorf("the metadata are %q", got)
 		}
 	}
 }
@@ -166,7 +220,6 @@ func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 		"no message":              {unaryPath, "", nil, "12 unary request has zero messages"},
 		"compressed":              {unaryPath, "\x01" + hello[1:], nil, "13 protocol error: sent compressed message"},
 		"gzip":                    {unaryPath, hello, []string{"Grpc-Encoding", "gzip"}, `12 unknown compression "gzip"`},
-		"identity":                {unaryPath, hello, []string{"Grpc-Encoding", "identity"}, "0 "},
 		"not protobuf":            {unaryPath, "\x00\x00\x00\x00\x01\x0b", nil, "3 unmarshal message"},
 		"a long bad timeout":      {unaryPath, hello, []string{"Grpc-Timeout", strings.Repeat("1", 10_000) + "S"}, "3 "},
 		"a timeout that is over":  {unaryPath, hello, []string{"Grpc-Timeout", "1n"}, "4 "},
@@ -240,40 +293,6 @@ func TestHandler_shortensJSONErrors(t *testing.T) {
 	}
 }
 
-// TestHandler_describesCallWithoutSecrets checks that a response shows no secrets, and no pod if identity is disabled.
-func TestHandler_describesCallWithoutSecrets(t *testing.T) {
-	s := newCallServer()
-	s.Describer.ShowIdentity = false
-	s.Describer.Identity = describe.Identify(map[string]string{"POD_NAME": "pod-1", "ECHO_INFO_COLOR": "blue"})
-	url := s.serveLocally(t)
-	sent := []string{"X-A", "\xff", "Authorization", "Bearer hunter2"}
-	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echotest.GRPCMessage(""), sent...)
-	_, theirs := called(t, echotest.Clients(t)["HTTP/2.0"], url+gatewayAPI, echotest.GRPCMessage(""), sent...)
-	echo, conformance := &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
-	if err := errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance)); err != nil {
-		t.Fatal(err)
-	}
-	info := &echov1.Server{Info: map[string]string{"COLOR": "blue"}}
-	if got := echo.Call; !proto.Equal(got.Server, info) || got.RemoteAddress+got.ClientAddress != "" {
-		t.Errorf("without identity, the response has %v", got)
-	}
-	if got := conformance.Assertions.Context; !proto.Equal(got, &grpcecho.Context{}) {
-		t.Errorf("without identity, the response has %v", got)
-	}
-	metadata, headers := map[string]string{}, map[string]string{}
-	for _, each := range echo.Call.Metadata {
-		metadata[each.Key] = each.Value
-	}
-	for _, each := range conformance.Assertions.Headers {
-		headers[each.Key] = each.Value
-	}
-	for _, got := range []map[string]string{metadata, headers} {
-		if got["x-a"] != "\uFFFD" || got["authorization"] != "Bearer [redacted: 7 bytes, sha256 f52fbd32]" {
-			t.Errorf("the metadata are %q", got)
-		}
-	}
-}
-
 func TestHandler_countsAbortedCallAsCanceled(t *testing.T) {
 	s := newCallServer()
 	call := begin(t, echotest.Clients(t)["HTTP/2.0"], s.serveLocally(t)+bidiPath, echoRequest(t, "hello"))
@@ -290,14 +309,9 @@ func TestHandler_endsCallsWithServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCallServer()
 		client, _ := s.serveInMemory(t)
-		streams := map[string]*calling{
-			"echo":  begin(t, client, "http://a"+bidiPath, echoRequest(t, "hello")),
-			"watch": listen(t, client, "http://a"+watchPath, echotest.GRPCMessage("")),
-		}
-		for name, stream := range streams {
-			if stream.receive(t) == nil {
-				t.Errorf("%s: there is no first message", name)
-			}
+		stream := begin(t, client, "http://a"+bidiPath, echoRequest(t, "hello"))
+		if stream.receive(t) == nil {
+			t.Error("there is no first message")
 		}
 		delayed := make(chan string)
 		go func() {
@@ -307,10 +321,8 @@ func TestHandler_endsCallsWithServer(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		close(s.ending)
-		for name, stream := range streams {
-			if got := stream.status(t); got != "14 the server is stopping" {
-				t.Errorf("%s: the status is %s", name, got)
-			}
+		if got := stream.status(t); got != "14 the server is stopping" {
+			t.Errorf("the status is %s", got)
 		}
 		if got := <-delayed; got != "0 " || time.Since(began) != 0 {
 			t.Errorf("after %s the delayed call has the status %s", time.Since(began), got)
@@ -651,43 +663,4 @@ func FuzzCall(f *testing.F) {
 			t.Errorf("the response to %d bytes has %d", len(body), w.Body.Len())
 		}
 	})
-}
-
-// TestRawList_includesCallMetadata sends metadata that is not UTF-8. gRPC forbids such metadata, but servers on the path do not have to
-// check for it.
-func TestRawList_includesCallMetadata(t *testing.T) {
-	s := newCallServer()
-	redaction, err := describe.ParseRedaction("X-Custom")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Describer.Redaction = redaction
-	url := s.serveLocally(t)
-	headers := []string{"X-Name", "a", "X-Name", "caf\xe9", "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2\xe9", "X-Custom", "hunter2\xe9"}
-	want := []*echov1.Raw{{Where: "metadata", Name: "x-name", Index: 1, Value: []byte("caf\xe9")}}
-	expect := func(name string, call *echov1.Call) {
-		t.Helper()
-		if diff := cmp.Diff(want, call.GetRaw(), protocmp.Transform()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	status, message := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echoRequest(t, "hello"), headers...)
-	response := &echov1.EchoResponse{}
-	if err := proto.Unmarshal(message, response); err != nil || status != "0 " || bytes.Contains(message, []byte("hunter2")) {
-		t.Errorf("the status is %s, %v, the response %q", status, err, message)
-	}
-	expect("gRPC", response.GetCall())
-	for protocol, client := range echotest.Clients(t) {
-		got := echotest.Send(t, client, http.MethodPost, url+unaryPath, `{"message":"hello"}`,
-			append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json")...)
-		response := &echov1.EchoResponse{}
-		if err := protojson.Unmarshal([]byte(got.Text), response); err != nil || strings.Contains(got.Text, "hunter2") {
-			t.Errorf("Connect over %s: %v in %s", protocol, err, got.Text)
-		}
-		expect("Connect over "+protocol, response.GetCall())
-	}
-	status, message = called(t, echotest.Clients(t)["HTTP/2.0"], url+gatewayAPI, echoRequest(t, ""), headers...)
-	if status != "0 " || !bytes.Contains(message, []byte("caf\uFFFD")) { // the conformance suite defines the messages
-		t.Errorf("the status is %s, the response %q", status, message)
-	}
 }

@@ -2,14 +2,12 @@ package transport
 
 import (
 	"bufio"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -135,7 +133,7 @@ func TestCertificates_rotatesAuthority(t *testing.T) {
 		s.certificates.Rotate()
 		config := showing(s.authority.ClientConfig(), []tls.Certificate{old.Issue(t, "client").Pair(t)})
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(9)
-		clients := tlsClientList(t, config, false)
+		clients := freshClients(t, config)
 		for _, client := range clients {
 			if got := shownCertificate(t, client, s.address); got != "verified" {
 				t.Errorf("%s: before the rotation %q", setting, got)
@@ -158,7 +156,7 @@ func TestNewTLSListener_resumesSessions(t *testing.T) {
 		s := serveTLS(t, "", TLSSettings{ClientCertificate: setting})
 		config := s.authority.ClientConfig()
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(9)
-		for _, client := range tlsClientList(t, config, false) {
+		for _, client := range freshClients(t, config) {
 			echotest.Send(t, client, http.MethodGet, "https://"+s.address, "")
 			if got := echotest.Send(t, client, http.MethodGet, "https://"+s.address, "").TLS.DidResume; got != want {
 				t.Errorf("%s: the session is resumed: %t", setting, got)
@@ -315,45 +313,10 @@ func TestCarrier_limitsHandshakeSize(t *testing.T) {
 	}
 }
 
-// TestCertificates_rotatesUnderLoad sends requests on new and persistent connections while the certificate is rotated.
-func TestCertificates_rotatesUnderLoad(t *testing.T) {
-	s := serveTLS(t, "", TLSSettings{})
-	second := s.authority.Issue(t, "second")
-	var mutex sync.Mutex
-	seen := map[string]int{}
-	count := func(name string) int {
-		mutex.Lock()
-		defer mutex.Unlock()
-		return seen[name]
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var all sync.WaitGroup
-	config := s.authority.ClientConfig()
-	config.ServerName = "" // both certificates are valid for the address
-	for _, client := range append(tlsClientList(t, config, false), tlsClientList(t, config, true)...) {
-		all.Go(func() {
-			for ctx.Err() == nil {
-				got := echotest.Send(t, client, http.MethodGet, "https://"+s.address+"/", "")
-				mutex.Lock()
-				seen[got.TLS.PeerCertificates[0].Subject.CommonName]++
-				mutex.Unlock()
-				if got.StatusCode != http.StatusOK {
-					t.Errorf("a response has the status %d", got.StatusCode)
-				}
-			}
-		})
-	}
-	echotest.Until(t, "the first certificate is seen", func() bool { return count("first") > 10 })
-	s.volume.Update(t, echotest.SecretKeys(second, ""))
-	s.certificates.Rotate()
-	echotest.Until(t, "the second certificate is seen", func() bool { return count("second") > 10 })
-	stop()
-	all.Wait()
-}
-
-func tlsClientList(t *testing.T, config *tls.Config, reuse bool) (list []*http.Client) {
+// freshClients returns clients that open a connection for each request.
+func freshClients(t *testing.T, config *tls.Config) (list []*http.Client) {
 	for _, client := range echotest.TLSClients(t, config) {
-		client.Transport.(*http.Transport).DisableKeepAlives = !reuse //nolint:forcetypeassert // tlsClients creates it
+		client.Transport.(*http.Transport).DisableKeepAlives = true //nolint:forcetypeassert // TLSClients creates it
 		list = append(list, client)
 	}
 	return list

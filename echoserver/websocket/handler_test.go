@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,25 +184,6 @@ func TestMessage_reservesOnlyReceivedBytes(t *testing.T) {
 			}
 			synctest.Wait()
 			s.expectNothingHeld(t, name)
-		})
-	}
-}
-
-// TestSession_closesWithoutMemory exhausts the memory budget after different amounts of received data.
-func TestSession_closesWithoutMemory(t *testing.T) {
-	for _, limit := range []int64{0, firstChunk - 1, firstChunk, maxMessage / 2, maxMessage} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newEchoServer()
-			s.limitMessages(limit)
-			client := openRaw(t, s.dialInMemory(t), textFrame(echotest.Payload(maxMessage)), closeFrame(1000, ""))
-			if got := client.all(t); !slices.Equal(got, []string{"close 1013 the server has used up its memory budget; try again later"}) {
-				t.Errorf("with %d bytes: got %.200q", limit, got)
-			}
-			synctest.Wait()
-			if !slices.Equal(s.rejected, []string{transport.LimitMemory}) {
-				t.Errorf("with %d bytes: counted are %q", limit, s.rejected)
-			}
-			s.expectNothingHeld(t, strconv.FormatInt(limit, 10))
 		})
 	}
 }
@@ -526,6 +506,7 @@ func TestSession_enforcesDeadlines(t *testing.T) {
 			silent},
 		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late},
 		"one byte":                      {[]string{"\x81"}, 0, 30 * seconds, late},
+		"one byte, early":               {[]string{"\x81"}, 0, 30 * seconds, late}, // together with the handshake
 		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, late},
 		"a header alone":                {[]string{announced(finalBit|opcodeText, 1000, "")}, 0, 30 * seconds, late},
 		"part of a frame":               {[]string{announced(finalBit|opcodeText, 1000, "x")}, 0, 30 * seconds, late},
@@ -535,7 +516,11 @@ func TestSession_enforcesDeadlines(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEchoServer()
-			client := openRaw(t, s.dialInMemory(t))
+			var early []string
+			if name == "one byte, early" {
+				early, c.sent = c.sent, nil
+			}
+			client := openRaw(t, s.dialInMemory(t), early...)
 			began := time.Now()
 			go func() {
 				for _, frame := range c.sent {
@@ -563,17 +548,6 @@ func TestSession_enforcesDeadlines(t *testing.T) {
 	}
 }
 
-// TestSession_closesOnLateFrame sends the handshake together with only the first part of a frame.
-func TestSession_closesOnLateFrame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := openRaw(t, newEchoServer().dialInMemory(t), "\x81")
-		began := time.Now()
-		if got := client.next(t); got != late || time.Since(began) != exchange.StallTimeout {
-			t.Errorf("after %s comes %q", time.Since(began), got)
-		}
-	})
-}
-
 // halfClosed is a connection whose sending side can be closed without the client noticing.
 type halfClosed struct {
 	net.Conn
@@ -589,16 +563,19 @@ func (c halfClosed) CloseWrite() error {
 // read for a while, so that data from the client does not cause a reset.
 func TestSession_keepsReadingAfterClose(t *testing.T) {
 	for name, c := range map[string]struct {
-		sent   string
-		memory int64
-		want   string
+		sent     string
+		memory   int64
+		want     string
+		rejected []string
 	}{
-		"over the limit": {announced(finalBit|opcodeBinary, 2*maxMessage, echotest.Payload(maxMessage+1)), 2 * maxMessage, "close 1009"},
-		"not UTF-8":      {announced(finalBit|opcodeText, maxMessage, strings.Repeat("\xff", firstChunk)), maxMessage, "close 1007"},
-		"without memory": {announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(firstChunk)), firstChunk, "close 1013"},
-		"not masked":     {"\x81\x7e\xff\xffx", maxMessage, "close 1002"},
-		"a reserved bit": {masked(opcodeText, "x") + announced(finalBit|0x40|opcodeContinuation, 1000, "x"), maxMessage, "close 1002"},
-		"a close frame":  {closeFrame(1000, ""), maxMessage, "close 1000"},
+		"over the limit": {announced(finalBit|opcodeBinary, 2*maxMessage, echotest.Payload(maxMessage+1)), 2 * maxMessage, "close 1009",
+			[]string{LimitMessage}},
+		"not UTF-8": {announced(finalBit|opcodeText, maxMessage, strings.Repeat("\xff", firstChunk)), maxMessage, "close 1007", nil},
+		"without memory": {announced(finalBit|opcodeBinary, maxMessage, echotest.Payload(firstChunk)), firstChunk,
+			"close 1013 the server has used up its memory budget; try again later", []string{transport.LimitMemory}},
+		"not masked":     {"\x81\x7e\xff\xffx", maxMessage, "close 1002", nil},
+		"a reserved bit": {masked(opcodeText, "x") + announced(finalBit|0x40|opcodeContinuation, 1000, "x"), maxMessage, "close 1002", nil},
+		"a close frame":  {closeFrame(1000, ""), maxMessage, "close 1000", nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEchoServer()
@@ -624,6 +601,9 @@ func TestSession_keepsReadingAfterClose(t *testing.T) {
 			}
 			synctest.Wait()
 			s.expectNothingHeld(t, name)
+			if !slices.Equal(s.rejected, c.rejected) {
+				t.Errorf("%s: counted are %q", name, s.rejected)
+			}
 		})
 	}
 }
@@ -673,22 +653,28 @@ func TestSession_endsIfClientStopsReading(t *testing.T) {
 	}
 }
 
-// TestSession_endsWithServer stops the server in several states of a session. If the client closes the WebSocket, the session ends
+// TestSession_endsWithServer stops the server in several states of a session, and before it opens. If the client closes the WebSocket, the session ends
 // without further delay.
 func TestSession_endsWithServer(t *testing.T) {
 	for name, sent := range map[string]string{
 		"idle":             "",
+		"not yet open":     "",
 		"within a header":  "\x81\xfe",
 		"within a frame":   announced(finalBit|opcodeText, 3, "x"),
 		"within a message": masked(opcodeText, "x"),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEchoServer()
+			if name == "not yet open" {
+				close(s.ending)
+			}
 			client := openRaw(t, s.dialInMemory(t))
 			client.send(t, sent)
 			synctest.Wait()
 			began := time.Now()
-			close(s.ending)
+			if name != "not yet open" {
+				close(s.ending)
+			}
 			if got := client.next(t); got != "close 1001 the server is stopping" {
 				t.Errorf("%s: the reported end is %q", name, got)
 			}
@@ -698,14 +684,5 @@ func TestSession_endsWithServer(t *testing.T) {
 				t.Errorf("%s: after %s comes %q", name, time.Since(began), got)
 			}
 		})
-	}
-}
-
-// TestSession_closesIfServerIsStopping opens a WebSocket when the server is already stopping.
-func TestSession_closesIfServerIsStopping(t *testing.T) {
-	s := newEchoServer()
-	close(s.ending)
-	if got := openRaw(t, echotest.Dial(t, s.serveLocally(t))).all(t); !slices.Equal(got, []string{"close 1001 the server is stopping"}) {
-		t.Errorf("got %q", got)
 	}
 }
