@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
 func TestLocalAddresses(t *testing.T) {
@@ -63,11 +60,6 @@ func TestHealthcheck(t *testing.T) {
 	if err := healthcheck(t.Context(), []string{"--admin-addr=9090"}, nil, io.Discard); err == nil ||
 		!strings.HasPrefix(err.Error(), "--admin-addr: ") {
 		t.Errorf("an invalid address: %v", err)
-	}
-	var help strings.Builder
-	if err := healthcheck(t.Context(), []string{"--help"}, nil, &help); !errors.Is(err, pflag.ErrHelp) ||
-		!strings.Contains(help.String(), "--admin-addr ") {
-		t.Errorf("--help: %v, %q", err, &help)
 	}
 }
 

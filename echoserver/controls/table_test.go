@@ -146,8 +146,6 @@ func TestAcceptedFormat(t *testing.T) {
 		"application/json":   JSON,
 		"text/plain":         Text,
 		"text/html":          HTML,
-		"text/*":             Text,
-		"TEXT/HTML":          HTML,
 		"image/png":          JSON,
 		"text/html, */*":     JSON,
 		"text/html;q=0, */*": JSON,
@@ -186,7 +184,6 @@ func TestCounts_key(t *testing.T) {
 		want   uint64 // 0 means that the key equals neither same nor id
 	}{
 		"the same":                {func(*http.Request) {}, same},
-		"another port":            {func(r *http.Request) { r.RemoteAddr = "192.0.2.1:1" }, same},
 		"another trusted proxy":   {func(r *http.Request) { r.RemoteAddr = "192.0.2.2:1234" }, same},
 		"another header":          {func(r *http.Request) { r.Header.Set("X-A", "1") }, same},
 		"a long ID":               {func(r *http.Request) { r.Header.Set("X-Request-Id", echotest.Payload(128+1)) }, same},
@@ -245,16 +242,14 @@ func TestApplied(t *testing.T) {
 		controls   Controls
 		json, text string
 	}{
-		"none":             {Controls{}, `{}`, ""},
-		"status":           {Controls{Status: 503}, `{"status":503}`, "status=503"},
-		"delay":            {Controls{Delay: 2 * time.Second}, `{"delay":"2s"}`, "delay=2s"},
-		"a header":         {Controls{Headers: []Header{{"X-A", "secret"}}}, `{"setHeader":["X-A"]}`, "set-header=X-A"},
-		"a header of HTML": {Controls{Headers: []Header{{"X-&", "secret"}}}, `{"setHeader":["X-&"]}`, "set-header=X-&"},
-		"a size":           {Controls{Size: &many}, `{"size":16777216}`, "size=16777216"},
-		"a size of zero":   {Controls{Size: &zero}, `{"size":0}`, "size=0"},
-		"a format":         {Controls{Format: Text}, `{"format":"text"}`, "format=text"},
-		"early hints":      {Controls{EarlyHints: true}, `{"earlyHints":true}`, "early-hints=true"},
-		"a fixed body":     {Controls{Body: "x"}, `{}`, "body=fixed"},
+		"none":         {Controls{}, `{}`, ""},
+		"status":       {Controls{Status: 503}, `{"status":503}`, "status=503"},
+		"delay":        {Controls{Delay: 2 * time.Second}, `{"delay":"2s"}`, "delay=2s"},
+		"a header":     {Controls{Headers: []Header{{"X-A", "secret"}}}, `{"setHeader":["X-A"]}`, "set-header=X-A"},
+		"a size":       {Controls{Size: &many}, `{"size":16777216}`, "size=16777216"},
+		"a format":     {Controls{Format: Text}, `{"format":"text"}`, "format=text"},
+		"early hints":  {Controls{EarlyHints: true}, `{"earlyHints":true}`, "early-hints=true"},
+		"a fixed body": {Controls{Body: "x"}, `{}`, "body=fixed"},
 		"all": {Controls{Status: 200, Delay: time.Millisecond, Headers: []Header{{"X-B", "1"}, {"X-A", "2"}, {"X-B", "3"}}, Size: &zero,
 			Format: HTML, Body: "x"},
 			`{"status":200,"delay":"1ms","setHeader":["X-B","X-A","X-B"],"size":0,"format":"html"}`,
@@ -266,9 +261,7 @@ func TestApplied(t *testing.T) {
 		"a delay is rounded up":    {Controls{Delay: 1500 * time.Microsecond}, `{"delay":"2ms"}`, "delay=2ms"},
 		"a delay is rounded down":  {Controls{Delay: 1499 * time.Microsecond}, `{"delay":"1ms"}`, "delay=1ms"},
 		"a delay close to zero":    {Controls{Delay: 1}, `{"delay":"0s"}`, "delay=0s"},
-		"the longest delay":        {Controls{Delay: MaxDelay}, `{"delay":"30s"}`, "delay=30s"},
 		"a delay of several units": {Controls{Delay: 12*time.Second + 34*time.Millisecond}, `{"delay":"12.034s"}`, "delay=12.034s"},
-		"a status and a format":    {Controls{Status: 599, Format: JSON}, `{"status":599,"format":"json"}`, "status=599, format=json"},
 	} {
 		got := c.controls.Applied()
 		var encoded bytes.Buffer

@@ -29,16 +29,12 @@ func TestClientAddress(t *testing.T) {
 		"a stranger between proxies":           {"10.0.0.0/8", peer, []string{"10.2.2.2", "203.0.113.7", "10.1.1.1"}, "203.0.113.7"},
 		"all trusted":                          {"0.0.0.0/0,::/0", peer, []string{"1.1.1.1", "203.0.113.7"}, "1.1.1.1"},
 		"all in the chain trusted":             {"10.0.0.0/8", peer, []string{"10.3.3.3", "10.1.1.1"}, "10.3.3.3"},
-		"with a port":                          {"10.0.0.0/8", peer, []string{"203.0.113.7:1234"}, "203.0.113.7"},
 		"IPv6":                                 {"fd00::/8", "[fd00::1]:80", []string{"2001:db8::7"}, "2001:db8::7"},
-		"IPv6 with brackets":                   {"fd00::/8", "[fd00::1]:80", []string{"[2001:db8::7]"}, "2001:db8::7"},
-		"IPv6 with a port":                     {"fd00::/8", "[fd00::1]:80", []string{"[2001:db8::7]:99"}, "2001:db8::7"},
 		"IPv6 with a zone":                     {"fe80::/10", "[fe80::1%eth0]:80", []string{"203.0.113.7"}, "203.0.113.7"},
 		"IPv4 on an IPv6 socket":               {"10.0.0.0/8", "[::ffff:10.0.0.9]:80", []string{"203.0.113.7"}, "203.0.113.7"},
 		"a range with host bits":               {"10.1.2.3/8", peer, []string{"203.0.113.7"}, "203.0.113.7"},
 		"IPv6 is not in all of IPv4":           {"0.0.0.0/0", "[2001:db8::1]:80", []string{"203.0.113.7"}, "2001:db8::1"},
 		"IPv4 is not in all of IPv6":           {"::/0", peer, []string{"203.0.113.7"}, "10.0.0.9"},
-		"a mapped address as a proxy":          {"::ffff:10.0.0.9", peer, []string{"203.0.113.7"}, "203.0.113.7"},
 		"a zone of a proxy is ignored":         {"fe80::1%eth0", "[fe80::1]:80", []string{"203.0.113.7"}, "203.0.113.7"},
 		"the ends of a range of IPv4":          {"10.1.0.0/16", "10.1.0.0:1", []string{"203.0.113.7", "10.1.255.255"}, "203.0.113.7"},
 		"the end of a range of IPv6":           {"fd00::/32", "[fd00:0:ffff:ffff:ffff:ffff:ffff:ffff]:1", []string{"10.0.0.9"}, "10.0.0.9"},
@@ -70,7 +66,6 @@ func TestIdentify(t *testing.T) {
 		"information": {map[string]string{"ECHO_INFO_COLOR": "blue", "ECHO_INFO_region": "north"},
 			map[string]string{"COLOR": "blue", "region": "north"}},
 		"an empty value":         {map[string]string{"ECHO_INFO_A": ""}, map[string]string{"A": ""}},
-		"an empty name":          {map[string]string{"ECHO_INFO_": "x"}, map[string]string{"": "x"}},
 		"only the first prefix":  {map[string]string{"ECHO_INFO_ECHO_INFO_A": "x"}, map[string]string{"ECHO_INFO_A": "x"}},
 		"a prefix in lower case": {map[string]string{"echo_info_A": "x"}, nil},
 		"the prefix elsewhere":   {map[string]string{"MY_ECHO_INFO_A": "x", "ECHO_INFO": "x", "ECHO_INF_O": "x"}, nil},
@@ -195,16 +190,6 @@ func TestParseTraceparent(t *testing.T) {
 		parseTraceparent([]string{"00-" + trace1 + "-" + parent + "-01", "00-" + trace1 + "-" + parent + "-01"}) != nil {
 		t.Error("no value or two values are mistaken for one")
 	}
-}
-
-func FuzzTraceparent(f *testing.F) {
-	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-more")
-	f.Fuzz(func(t *testing.T, text string) {
-		if got := parseTraceparent([]string{text}); got != nil && (len(got.TraceID) != 32 || len(got.ParentID) != 16 || len(text) < 55) {
-			t.Errorf("%q is %+v", text, got)
-		}
-	})
 }
 
 // TestDescriber_Client checks that without identity, a client's address is shown only if a trusted proxy reports it.

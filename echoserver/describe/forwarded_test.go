@@ -172,19 +172,14 @@ func TestParseNode(t *testing.T) {
 		"IPv6 with a zone":             {"fe80::1%eth0", "fe80::1"},
 		"IPv6 with a zone and a port":  {"[fe80::1%eth0]:80", "fe80::1"},
 		"IPv4-mapped":                  {"::ffff:192.0.2.1", "192.0.2.1"},
-		"IPv4-mapped in brackets":      {"[::ffff:192.0.2.1]", "192.0.2.1"},
 		"IPv4-mapped with a port":      {"[::ffff:192.0.2.1]:80", "192.0.2.1"},
-		"no address":                   {"", ""},
 		"an unknown one":               {"unknown", ""},
 		"an obfuscated one":            {"_hidden", ""},
 		"a host name":                  {"localhost", ""},
-		"a host name with a port":      {"localhost:80", ""},
-		"a port alone":                 {":80", ""},
 		"a port that is too high":      {"192.0.2.1:65536", ""},
 		"a CIDR":                       {"192.0.2.0/24", ""},
 		"a space":                      {"192.0.2.1 ", ""},
 		"something after the brackets": {"[2001:db8::1]x", ""},
-		"empty brackets":               {"[]", ""},
 	} {
 		address, ok := parseNode(c.text)
 		if ok != (c.want != "") || ok && address.String() != c.want {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -13,12 +14,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -62,25 +67,19 @@ func TestStatusOrOK(t *testing.T) {
 		"a status after the body": {func(e *Exchange) { _, _ = e.Write([]byte("a")); e.WriteHeader(http.StatusInternalServerError) }, 200, 1},
 		"a body in pieces": {func(e *Exchange) { _, _ = e.Write([]byte("hello")); _, _ = e.Write(nil); _, _ = e.Write([]byte("you")) },
 			200, 8},
-		"an empty write":           {func(e *Exchange) { _, _ = e.Write(nil); e.WriteHeader(http.StatusInternalServerError) }, 200, 0},
-		"a reason for a refusal":   {func(e *Exchange) { Reject(e, 400, "why") }, 400, 17},
-		"a status kept for a log":  {func(e *Exchange) { e.Status = 499 }, 499, 0},
-		"headers are not a status": {func(e *Exchange) { e.Header().Set("X-A", "1") }, 200, 0},
+		"a write that fails midway": {func(e *Exchange) {
+			e.ResponseWriter = &shortWriter{ResponseRecorder: httptest.NewRecorder(), room: 3}
+			_, _ = e.Write([]byte("hello"))
+		}, 200, 3},
+		"an empty write":          {func(e *Exchange) { _, _ = e.Write(nil); e.WriteHeader(http.StatusInternalServerError) }, 200, 0},
+		"a reason for a refusal":  {func(e *Exchange) { Reject(e, 400, "why") }, 400, 17},
+		"a status kept for a log": {func(e *Exchange) { e.Status = 499 }, 499, 0},
 	} {
 		e := New(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 		c.handle(e)
 		if e.StatusOrOK() != c.status || e.written != c.written {
 			t.Errorf("%s: the status is %d with %d bytes, want %d with %d", name, e.StatusOrOK(), e.written, c.status, c.written)
 		}
-	}
-}
-
-// TestExchange_countsWrittenBytes checks the byte count after a write that fails midway.
-func TestExchange_countsWrittenBytes(t *testing.T) {
-	w := &shortWriter{ResponseRecorder: httptest.NewRecorder(), room: 3}
-	e := New(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	if n, err := e.Write([]byte("hello")); n != 3 || err == nil || e.written != 3 {
-		t.Errorf("%d bytes were written, %d counted, %v", n, e.written, err)
 	}
 }
 
@@ -215,11 +214,9 @@ func TestLogAccess_showsPathAsReceived(t *testing.T) {
 		"/a%2Fb":                           "/a%2Fb",
 		"/a%2fb?k=hunter2":                 "/a%2fb",
 		"/%61%0a%1b":                       "/%61%0a%1b",
-		"/a/../b//c/./d":                   "/a/../b//c/./d",
 		"/caf\xc3\xa9":                     "/caf\u00e9",
 		"/caf\xe9":                         `/caf\xe9`,
 		"/\xc2\x9b2J":                      `/\u009b2J`,
-		"/+;a=b":                           "/+;a=b",
 		"http://u:hunter2@a/b%2Fc?hunter2": "/b%2Fc",
 		"http://u:hunter2@a?hunter2":       "",
 		"hunter2:a":                        "",
@@ -236,6 +233,74 @@ func TestLogAccess_showsPathAsReceived(t *testing.T) {
 		if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Path != want || line.Host != `a\u202e` ||
 			strings.Contains(log.String(), "hunter2") {
 			t.Errorf("%q: the line is %s, %v, want %q", target, &log, err, want)
+		}
+	}
+}
+
+// TestDelays delays one fewer response than the limit allows, then one more, and responses that end early.
+func TestDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ending := make(chan struct{})
+		var rejected []string
+		d := &Delays{Ending: ending, Rejected: func(reason string) { rejected = append(rejected, reason) }}
+		await := func(ctx context.Context, delay time.Duration, limit int64) (time.Duration, error) {
+			e := New(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			e.Pool = &transport.Pool{Limit: limit}
+			defer func() {
+				if e.End(); e.Pool.Used.Load() != 0 {
+					t.Errorf("%d bytes are held", e.Pool.Used.Load())
+				}
+			}()
+			began := time.Now()
+			err := d.Await(ctx, e, delay)
+			return time.Since(began), err
+		}
+		expect := func(name string, took time.Duration, err error, want time.Duration, wantErr error) {
+			t.Helper()
+			if took != want || !errors.Is(err, wantErr) {
+				t.Errorf("%s: after %s comes %v, want %v after %s", name, took, err, wantErr, want)
+			}
+		}
+		d.Waiting.Store(MaxWaiting - 1)
+		go func() { _, _ = await(t.Context(), time.Second, 1<<20) }()
+		synctest.Wait()
+		took, err := await(t.Context(), 1, 1<<20)
+		expect("one over the limit", took, err, 0, ErrTooManyDelays)
+		took, err = await(t.Context(), 0, 0)
+		expect("no delay", took, err, 0, nil)
+		<-time.After(time.Second)
+		synctest.Wait()
+		took, err = await(t.Context(), MaxWaiting, 1<<20)
+		expect("after the first delay", took, err, MaxWaiting, nil)
+		took, err = await(t.Context(), 1, WaitingCost)
+		expect("no memory", took, err, 0, ErrOverBudget)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		took, err = await(ctx, time.Hour, 1<<20)
+		expect("the client leaves", took, err, time.Minute, context.DeadlineExceeded)
+		time.AfterFunc(time.Minute, func() { close(ending) })
+		took, err = await(t.Context(), time.Hour, 1<<20)
+		expect("the server stops", took, err, time.Minute, nil)
+		if d.Waiting.Load() != MaxWaiting-1 || !slices.Equal(rejected, []string{LimitDelays}) {
+			t.Errorf("%d wait, rejected are %q", d.Waiting.Load(), rejected)
+		}
+	})
+}
+
+// TestReadBody checks what a response shows of a body, and how much memory the body holds.
+func TestReadBody(t *testing.T) {
+	for size, limit := range map[int]int64{0: 0, 5: 1 << 20, MaxShown + 1: 1 << 20, MaxShown: 1000} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(echotest.Payload(size)))
+		e := New(httptest.NewRecorder(), r)
+		e.Pool = &transport.Pool{Limit: limit}
+		body, err := ReadBody(e, r)
+		switch isOver := size > int(limit); {
+		case isOver && !errors.Is(err, ErrOverBudget), !isOver && err != nil, (body == nil) != (isOver || size == 0),
+			body != nil && (body.Size != int64(size) || body.Data != echotest.Payload(min(size, MaxShown))):
+			t.Errorf("%d bytes: %v, %.200v", size, err, body)
+		}
+		if e.End(); e.Pool.Used.Load() != 0 {
+			t.Errorf("%d bytes: %d are held", size, e.Pool.Used.Load())
 		}
 	}
 }

@@ -227,9 +227,7 @@ func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 		"two controls":            {unaryPath, hello, []string{control, "1", control, "2"}, "3 x-echo-grpc-status: specified more than once"},
 		"a path with a query":     {unaryPath + "?a", hello, nil, "12 unknown method /echo.v1.Echo/Unary?a"},
 		"an encoded path":         {"/echo.v1.Echo/%55nary", hello, nil, "12 unknown method /echo.v1.Echo/%2555nary"},
-		"a path with a character": {"/%C3%BC%25", hello, nil, "12 unknown method /%25C3%25BC%2525"},
 		"a reserved path":         {"/-/livez", hello, nil, "12 unknown method /-/livez"},
-		"a method of health":      {"/grpc.health.v1.Health/List", hello, nil, "12 unknown method /grpc.health.v1.Health/List"},
 		"too much":                {unaryPath, tooMuch, nil, "8 message size 1048577 is larger than configured max 1048576"},
 		"reflection of too much":  {reflectionPath, tooMuch, nil, "8 message size 1048577 is larger than configured max 4096"},
 		"health is not delayed":   {healthCheckProcedure, "\x00\x00\x00\x00\x00", []string{control, "14"}, "0 "},
@@ -259,14 +257,12 @@ func TestHandler_countsCallsByStatus(t *testing.T) {
 		"Connect, another version":    {unaryPath, unary, "{}", []string{"Connect-Protocol-Version", "2"}, []string{"Unary INVALID_ARGUMENT"}},
 		"Connect, a requested code":   {unaryPath, unary, "{}", []string{"X-Echo-Grpc-Status", "11"}, []string{"Unary OUT_OF_RANGE"}},
 		"Connect, an unknown method":  {"/a/b", unary, "{}", nil, []string{"other UNIMPLEMENTED"}},
-		"Connect, text":               {unaryPath, "text/plain", "{}", nil, nil},
 		"Connect, a stream as none":   {unaryPath, stream, "", nil, nil},
 		"Connect, a stream":           {echov1.EchoClientStreamProcedure, stream, "", nil, []string{"ClientStream OK"}},
 		"Connect, half a stream":      {echov1.EchoClientStreamProcedure, stream, "\x00", nil, []string{"ClientStream INTERNAL"}},
 		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not supported over HTTP/1.1
 		"gRPC-Web":                    {unaryPath, web, string(echotest.GRPCMessage("{}")), nil, []string{"Unary OK"}},
 		"gRPC-Web, not JSON":          {unaryPath, web, string(echotest.GRPCMessage("x")), nil, []string{"Unary INVALID_ARGUMENT"}},
-		"gRPC-Web, no message":        {unaryPath, web, "", nil, []string{"Unary UNIMPLEMENTED"}},
 		"gRPC-Web, an unknown method": {"/a/b", web, "", nil, []string{"other UNIMPLEMENTED"}},
 		"gRPC-Web, too much": {unaryPath, web, string(echotest.GRPCMessage(tooLong)), nil,
 			[]string{"Unary RESOURCE_EXHAUSTED", "limit grpc_message"}},
@@ -390,7 +386,7 @@ func TestHandler_endsUnreadCalls(t *testing.T) {
 			echov1.EchoServerStreamProcedure: &echov1.ServerStreamRequest{Message: echotest.Payload(16 << 10), Count: 1000},
 		} {
 			began := time.Now()
-			listen(t, client, "http://a"+path, sentMessage(t, request))
+			post(t, client, "http://a"+path, bytes.NewReader(sentMessage(t, request)))
 			for s.inFlight.Load() != 0 {
 				<-time.After(time.Second)
 			}
@@ -446,11 +442,11 @@ func TestWatch(t *testing.T) {
 		s := newCallServer()
 		client, listener := s.serveInMemory(t)
 		began := time.Now()
-		watch := listen(t, client, "http://a"+watchPath, echotest.GRPCMessage(""))
-		unknown := listen(t, client, "http://a"+watchPath, echotest.GRPCMessage("\x0a\x01x"))
+		watch := post(t, client, "http://a"+watchPath, bytes.NewReader(echotest.GRPCMessage("")))
+		unknown := post(t, client, "http://a"+watchPath, bytes.NewReader(echotest.GRPCMessage("\x0a\x01x")))
 		h1 := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 			DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial(t), nil }}}
-		web := listen(t, h1, "http://a"+watchPath, echotest.GRPCMessage(""), "Content-Type", webMediaType)
+		web := post(t, h1, "http://a"+watchPath, bytes.NewReader(echotest.GRPCMessage("")), "Content-Type", webMediaType)
 		for _, stream := range []*calling{watch, web} {
 			if got := stream.receive(t); string(got) != "\x08\x01" {
 				t.Errorf("the first status is %q", got)
@@ -529,12 +525,6 @@ func begin(t *testing.T, client *http.Client, url string, first []byte, headers 
 	return c
 }
 
-// listen starts a call in which the client sends one message.
-func listen(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) *calling {
-	t.Helper()
-	return post(t, client, url, bytes.NewReader(sent), headers...)
-}
-
 // post sends a gRPC request and returns its response.
 func post(t *testing.T, client *http.Client, url string, body io.Reader, headers ...string) *calling {
 	t.Helper()
@@ -571,7 +561,7 @@ func (c *calling) status(t *testing.T) string {
 // called makes a call with one message. It returns the status and the last message of the response.
 func called(t *testing.T, client *http.Client, url string, sent []byte, headers ...string) (status string, response []byte) {
 	t.Helper()
-	c := listen(t, client, url, sent, headers...)
+	c := post(t, client, url, bytes.NewReader(sent), headers...)
 	for message := c.receive(t); message != nil; message = c.receive(t) {
 		response = message
 	}

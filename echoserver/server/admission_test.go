@@ -150,7 +150,7 @@ func TestAdmit_closesConnectionAfterAmbiguousRequest(t *testing.T) {
 func TestNewAdminServer_rejectsLongHeadersAndHTTP2(t *testing.T) {
 	h := handlerOf(t)
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = newAdminServer(newAdmin(h.life, h.metrics), boundsOf(h.metrics).Reporter)
+	server.Config = newAdminServer(newAdmin(h.life, h.metrics), boundsFor(t, h).Reporter)
 	server.Start()
 	t.Cleanup(server.Close)
 	long := "GET /livez HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", maxAdminHeaders+3*4096) + "\r\n\r\n"
@@ -211,9 +211,9 @@ func sharedConnection(t *testing.T, url, name string, c headerCase) {
 	writeRequest(t, framer, 1, echotest.HeaderBlock("GET", "/slow?echo.delay=200ms"))
 	fields := append([]string{"cookie", strings.Repeat("c", c.cookie)}, slices.Repeat([]string{"a", "1"}, c.fields)...)
 	writeRequest(t, framer, 3, echotest.HeaderBlock("GET", c.path, fields...))
-	got := statuses(t, framer, 2)
-	if got[1] != "200" || got[3] != fmt.Sprint(c.status) {
-		t.Errorf("%s over HTTP/2: the response is %s, want %d; the other one is %s", name, got[3], c.status, got[1])
+	got := replies(t, framer, 2)
+	if got[1].status != "200" || got[3].status != fmt.Sprint(c.status) {
+		t.Errorf("%s over HTTP/2: the response is %s, want %d; the other one is %s", name, got[3].status, c.status, got[1].status)
 	}
 }
 
@@ -224,30 +224,31 @@ func writeRequest(t *testing.T, framer *http2.Framer, stream uint32, block []byt
 	}
 }
 
-// statuses waits until the given number of streams has ended, and returns their status codes. Meanwhile, the connection must stay open.
-func statuses(t *testing.T, framer *http2.Framer, streams int) map[uint32]string {
+// http2Reply is a response that was received over HTTP/2.
+type http2Reply struct{ status, body string }
+
+// replies waits until the given number of streams has ended, and returns their responses. Meanwhile, the connection must stay open.
+func replies(t *testing.T, framer *http2.Framer, streams int) map[uint32]http2Reply {
 	t.Helper()
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	got := map[uint32]string{}
+	got := map[uint32]http2Reply{}
 	for ended := 0; ended < streams; {
 		frame, err := framer.ReadFrame()
 		if err != nil {
-			t.Errorf("after %v: %v", got, err)
-			return got
+			t.Fatalf("after %v: %v", got, err)
 		}
+		reply := got[frame.Header().StreamID]
 		switch f := frame.(type) {
 		case *http2.GoAwayFrame:
-			t.Errorf("the server ends the connection: %v", f)
-			return got
+			t.Fatalf("the server ends the connection: %v", f)
 		case *http2.MetaHeadersFrame:
-			got[f.StreamID] = f.PseudoValue("status")
-			if f.StreamEnded() {
-				ended++
-			}
+			reply.status = f.PseudoValue("status")
 		case *http2.DataFrame:
-			if f.StreamEnded() {
-				ended++
-			}
+			reply.body += string(f.Data())
+		}
+		got[frame.Header().StreamID] = reply
+		if kind := frame.Header().Type; (kind == http2.FrameData || kind == http2.FrameHeaders) && frame.Header().Flags.Has(http2.FlagDataEndStream) {
+			ended++
 		}
 	}
 	return got

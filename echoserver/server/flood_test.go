@@ -121,7 +121,7 @@ func floods() map[string]clientFlood {
 		"idle connections after use":    {4500, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\n")},
 		"headers after empty lines":     {500, afterEmptyLines(0, 4, 120<<10)},
 		"fields after a request": {2000, writes("GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n" +
-			manyTinyFields(490))},
+			strings.Join(fields(490, "", ":\r\n"), ""))},
 		"rejected requests":              {2000, writes("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n")},
 		"rejected streams":               {200, resets(echotest.FieldBlock("X-A", "1"))},
 		"rejected WebSockets":            {200, resets(echotest.FieldBlock(":method", "CONNECT", ":protocol", "websocket"))},
@@ -146,19 +146,19 @@ func headerFloods(limit int) map[string]clientFlood {
 		"echoes that need escapes":       {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", allowed))},
 		"short echoes that need escapes": {200, overHTTP2("GET", "/", withoutWindow, "x-a", strings.Repeat("\xff", 3800))},
 		"echoes that list many bytes": {200, overHTTP2("GET", "/?"+strings.Repeat("%ff&", 199), withoutWindow,
-			listedFields(90, allowed-10_000)...)},
+			fields(90, "x-", strings.Repeat("\xff", (allowed-10_000)/90-10))...)},
 		"texts that list many bytes": {200, overHTTP2("GET", "/?echo.format=text&"+strings.Repeat("%ff&", 199), withoutWindow,
-			listedFields(90, allowed-10_000)...)},
+			fields(90, "x-", strings.Repeat("\xff", (allowed-10_000)/90-10))...)},
 		"pages that need escapes": {200, overHTTP2("GET", "/?echo.format=html", withoutWindow, "x-forwarded-for",
 			strings.Repeat("<<<<<<<<<<<<<,", 90),
 			"x-a", strings.Repeat("<", allowed-1500))},
 		"long headers over HTTP/2":     {200, overHTTP2("GET", "/", withoutWindow, cookie(allowed)...)},
 		"delayed long headers":         {200, overHTTP2("GET", "/?echo.delay=30s", complete, cookie(allowed)...)},
 		"rejected headers over HTTP/2": {200, overHTTP2("GET", "/", withoutWindow, cookie(decoded)...)},
-		"rejected fields over HTTP/2":  {200, overHTTP2("GET", "/", withoutWindow, manyFields(400, decoded)...)},
+		"rejected fields over HTTP/2":  {200, overHTTP2("GET", "/", withoutWindow, fields(400, "x-", strings.Repeat("x", max(0, decoded/400-40)))...)},
 		"rejected paths over HTTP/2":   {200, overHTTP2("GET", "/"+echotest.Payload(decoded), withoutWindow)},
-		"distinct tiny fields":         {200, overHTTP2("GET", "/", withoutWindow, tinyFields(460)...)},
-		"resets of tiny fields":        {200, resets(echotest.HeaderBlock("GET", "/", tinyFields(460)...))},
+		"distinct tiny fields":         {200, overHTTP2("GET", "/", withoutWindow, fields(460, "", "")...)},
+		"resets of tiny fields":        {200, resets(echotest.HeaderBlock("GET", "/", fields(460, "", "")...))},
 		"resets of authorities":        {45, resets(echotest.HeaderBlockTo(strings.Repeat("a", decoded), "GET", "/"))},
 		"resets of paths":              {45, resets(echotest.HeaderBlock("GET", "/"+strings.Repeat("a", decoded)))},
 		"resets of allowed headers":    {60, resets(echotest.HeaderBlockTo(strings.Repeat("a", allowed), "GET", "/"))},
@@ -171,7 +171,7 @@ func headerFloods(limit int) map[string]clientFlood {
 			append(grpcFields(), cookie(allowed)...)...)},
 		"gRPC errors about long headers": {200, overHTTP2Body("POST", "/echo.v1.Echo/Unary", withoutWindow, echotest.GRPCMessage(""),
 			append(grpcFields(), "grpc-timeout", strings.Repeat("\xff", allowed))...)},
-		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header(manyFields(decoded/1000, decoded)...)},
+		"incomplete headers over HTTP/2": {1000, incompleteHTTP2Header(fields(decoded/1000, "x-", strings.Repeat("x", 960))...)},
 		"incomplete field over HTTP/2":   {1000, incompleteHTTP2Header(cookie(decoded)...)},
 		"incomplete headers":             {2000, writes("GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", allowed))},
 		"escapes over HTTP/1.1": {2000,
@@ -266,29 +266,23 @@ func isClosedEarly(err error) bool {
 		err != nil && strings.HasSuffix(err.Error(), "server closed idle connection") // net/http does not export this error
 }
 
-// manyTinyFields returns fields of an HTTP/1 header, each of which needs much more memory than its length.
-func manyTinyFields(number int) string {
-	var b strings.Builder
-	for i := range number {
-		_, _ = fmt.Fprintf(&b, "%d:\r\n", i) // writing to a builder never fails
-	}
-	return b.String()
+// writes returns a function that writes a string and reads nothing.
+func writes(text string) func(net.Conn) error {
+	return func(connection net.Conn) error { return writePolitely(connection, text) }
 }
 
-// writes returns a function that writes a string and reads nothing. The function writes in small pieces, and yields to other goroutines
-// after each piece, so that the test can send its own requests and probes in time.
-func writes(text string) func(net.Conn) error {
+// writePolitely writes in small pieces, and yields to other goroutines after each piece, so that the test can send its own requests and
+// probes in time.
+func writePolitely(w io.Writer, text string) error {
 	const piece = 64 << 10
-	return func(connection net.Conn) error {
-		for rest := text; rest != ""; runtime.Gosched() {
-			now := min(piece, len(rest))
-			if _, err := io.WriteString(connection, rest[:now]); err != nil {
-				return err
-			}
-			rest = rest[now:]
+	for rest := text; rest != ""; runtime.Gosched() {
+		now := min(piece, len(rest))
+		if _, err := io.WriteString(w, rest[:now]); err != nil {
+			return err
 		}
-		return nil
+		rest = rest[now:]
 	}
+	return nil
 }
 
 // incompleteMessage returns a WebSocket message without its last byte. The mask of its frame is zero, so the data stays as it is.
@@ -369,28 +363,13 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 	})
 }
 
-// manyFields returns the given number of fields with the given total size.
-func manyFields(number, size int) (fields []string) {
+// fields returns the given number of fields with one value. Their names are the prefix with a number. Without a prefix and a value, a map of
+// these fields is much larger than the sent data. HPACK adds 32 bytes to each field's size.
+func fields(number int, prefix, value string) (list []string) {
 	for i := range number {
-		fields = append(fields, fmt.Sprint("x-", i), strings.Repeat("x", max(0, size/number-40))) // HPACK adds 32 bytes to each field's size
+		list = append(list, prefix+strconv.Itoa(i), value)
 	}
-	return fields
-}
-
-// listedFields returns fields of about the given total size, with values that are not UTF-8.
-func listedFields(number, size int) (fields []string) {
-	for i := range number {
-		fields = append(fields, "x-"+strconv.Itoa(i), strings.Repeat("\xff", size/number-10))
-	}
-	return fields
-}
-
-// tinyFields returns fields with unique three-byte names and without values. A map of these fields is much larger than the sent data.
-func tinyFields(number int) (fields []string) {
-	for i := range number {
-		fields = append(fields, string([]byte{'a' + byte(i/26/26%26), 'a' + byte(i/26%26), 'a' + byte(i%26)}), "")
-	}
-	return fields
+	return list
 }
 
 // resets returns a function that starts requests and resets them as fast as the server reads. net/http queues new requests until the
@@ -447,13 +426,16 @@ func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) 
 // open.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
-		client := clientOver(connection)
+		client := &http.Transport{Protocols: echotest.OnlyHTTP2(), MaxConnsPerHost: 1,
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
 		for range streams {
-			r, err := http.NewRequest(http.MethodPost, "http://a/echo.v1.Echo/"+method, newStalledBody(message))
+			body, more := io.Pipe() // never closed
+			r, err := http.NewRequest(http.MethodPost, "http://a/echo.v1.Echo/"+method, body)
 			if err != nil {
 				return err
 			}
 			r.Header.Set("Content-Type", "application/grpc")
+			go func() { _ = writePolitely(more, string(message)) }() // the server may end the call
 			go func() {
 				if response, err := client.RoundTrip(r); err == nil {
 					_ = response.Body.Close()
@@ -462,31 +444,6 @@ func grpcStreams(method string, streams int, message []byte) func(net.Conn) erro
 		}
 		return nil
 	}
-}
-
-// clientOver returns a client that sends all requests over a single HTTP/2 connection.
-func clientOver(connection net.Conn) *http.Transport {
-	return &http.Transport{Protocols: echotest.OnlyHTTP2(), MaxConnsPerHost: 1,
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return connection, nil }}
-}
-
-// stalledBody is a request body that never ends. Each read yields to other goroutines; see the function writes.
-type stalledBody struct {
-	io.Reader
-	io.Closer
-}
-
-func newStalledBody(data []byte) stalledBody {
-	endless, writer := io.Pipe()
-	return stalledBody{io.MultiReader(politeReader{bytes.NewReader(data)}, endless), writer}
-}
-
-type politeReader struct{ io.Reader }
-
-// Read implements io.Reader.
-func (r politeReader) Read(p []byte) (int, error) {
-	runtime.Gosched()
-	return r.Reader.Read(p)
 }
 
 // afterEmptyLines returns a function that sends a request with some line breaks after it, and then, after the response, more line breaks and

@@ -32,7 +32,6 @@ func TestDelay(t *testing.T) {
 		want    time.Duration
 	}{
 		"none":                     {nil, "/", 0},
-		"zero":                     {nil, "/?echo.delay=0s", 0},
 		"the shortest":             {nil, "/?echo.delay=1ns", 1},
 		"the longest":              {nil, "/?echo.delay=30s", 30 * time.Second},
 		"by default":               {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/", 2 * time.Second},
@@ -41,7 +40,6 @@ func TestDelay(t *testing.T) {
 		"a refused request":        {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/?echo.status=1", 0},
 		"a health check":           {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/-/readyz", 0},
 		"an unknown reserved path": {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/-/other?echo.delay=3s", 0},
-		"the page for WebSockets":  {[]string{"ECHO_RESPONSE_DELAY=2s"}, "/-/ws", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t, c.environ...)
@@ -55,34 +53,6 @@ func TestDelay(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestDelay_rejectsOverLimit delays one fewer response than the limit allows, then one more, and checks that responses can be delayed again
-// after the earlier delays end.
-func TestDelay_rejectsOverLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := handlerOf(t)
-		h.delays.Waiting.Store(exchange.MaxWaiting - 1)
-		last := make(chan int)
-		go func() { last <- echotest.Record(h, "/?echo.delay=1s").Code }()
-		synctest.Wait()
-		w := echotest.Record(h, "/?echo.delay=1ns&echo.status=418")
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" ||
-			w.Body.String() != "echo-server: 1000 responses are already delayed\n" {
-			t.Errorf("one over the limit gets %d %q with %v", w.Code, w.Body, w.Header())
-		}
-		if w := echotest.Record(h, "/?echo.delay=0s"); w.Code != http.StatusOK {
-			t.Errorf("a response without delay has the status %d", w.Code)
-		}
-		if code := <-last; code != http.StatusOK {
-			t.Errorf("the last response within the limit has the status %d", code)
-		}
-		if w := echotest.Record(h, "/?echo.delay=1ns"); w.Code != http.StatusOK || h.delays.Waiting.Load() != exchange.MaxWaiting-1 ||
-			counted(h.metrics.rejected, exchange.LimitDelays) != 1 {
-			t.Errorf("afterwards, the status is %d, %d responses are delayed, %d were rejected", w.Code, h.delays.Waiting.Load(),
-				counted(h.metrics.rejected, exchange.LimitDelays))
-		}
-	})
 }
 
 // TestDelay_abortsCanceledRequest cancels a request while its response is delayed. The response must be aborted, and the request must be
@@ -245,20 +215,6 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestSign_provesStreamsAndCalls requests proofs over real connections, which streamed responses and gRPC calls require.
-func TestSign_provesStreamsAndCalls(t *testing.T) {
-	server := serve(t, handlerOf(t))
-	for proto, client := range echotest.Clients(t) {
-		for i, path := range []string{"/-/body", "/echo.v1.Echo/Unary"} {
-			nonce := fmt.Sprintf("%s%016x", strings.ToLower(proto[len("HTTP/"):len("HTTP/")+1]), i)
-			got := echotest.Send(t, client, http.MethodPost, server.URL+path, "", proof.RequestHeader, nonce, "Content-Type", "application/grpc")
-			if _, ok := (proof.Echo{}).Verify(nonce, got.Header.Get(proof.ResponseHeader)); !ok {
-				t.Errorf("%s, %s: the proof is %q", proto, path, got.Header[proof.ResponseHeader])
-			}
-		}
-	}
-}
-
 // TestRoutedPath checks that only some routes exist under a prefix, and that an escaped slash is not a separator, no matter how many times it
 // is escaped. Other escapes are decoded.
 func TestRoutedPath(t *testing.T) {
@@ -270,12 +226,8 @@ func TestRoutedPath(t *testing.T) {
 		"/shop/-/body":          routeBody,
 		"/-/%62od%79":           routeBody,
 		"/a%2Fb/-/body":         routeBody,
-		"/caf%E9/-/body":        routeBody,
 		"http://a/b/-/body":     routeBody, // as sent to a proxy
 		"/-/ws":                 routeWebSocket,
-		"//-/ws":                routeWebSocket,
-		"/-/-/ws":               routeWebSocket,
-		"/-/other/-/ws":         routeWebSocket,
 		"/a%2F/-/ws":            routeWebSocket,
 		"/-/sse":                routeEvents,
 		"/shop/a%20b/-/sse":     routeEvents,
@@ -283,30 +235,20 @@ func TestRoutedPath(t *testing.T) {
 		"/-/":                   routeUnknown,
 		"/-/other":              routeUnknown,
 		"/-/ws/":                routeUnknown,
-		"/-/WS":                 routeUnknown,
 		"/-/livez/":             routeUnknown,
 		"/-/%2Fbody":            routeUnknown,
-		"/-/body%2F":            routeUnknown,
 		"*":                     routeEcho,
 		"/":                     routeEcho,
 		"/-":                    routeEcho,
 		"/ws":                   routeEcho,
-		"/-ws":                  routeEcho,
-		"/shop-/ws":             routeEcho,
 		"/shop/-/ws/x":          routeEcho,
 		"/shop/-/other":         routeEcho,
 		"/shop/-/livez":         routeEcho,
-		"/shop/-/websocket":     routeEcho,
 		"/a%2F-%2Fbody":         routeEcho, // a segment that contains slashes, such as a project path in the GitLab API
-		"/a%2f-%2fbody":         routeEcho,
-		"/a/-%2Fbody":           routeEcho,
 		"/a%2F-/body":           routeEcho,
 		"/-%2Flivez":            routeEcho,
 		"/a%252F-%252Fbody":     routeEcho,
-		"/a%25252F-/body":       routeEcho,
 		"/a%2F-%2Fbody?b=/-/ws": routeEcho,
-		"/caf\xe9%2F-/body":     routeEcho,
-		"http://a/b%2F-%2Fbody": routeEcho,
 	} {
 		parsed, err := url.ParseRequestURI(target)
 		if err != nil {

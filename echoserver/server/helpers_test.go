@@ -48,16 +48,11 @@ func loggedHandler(t testing.TB, environ ...string) (*handler, *echotest.LockedB
 	return h, log
 }
 
-// metricsOf returns the metrics of a server that is not draining.
-func metricsOf(b *transport.Budget) *metrics {
-	return newMetrics("dev", b, func() bool { return false })
-}
-
 // serve serves a handler as the program does, over real connections.
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	b := boundsFor(h)
+	b := boundsFor(t, h)
 	server.Config = newServer(h, transport.DefaultHeaderBytes, b.Reporter)
 	server.Listener = transport.NewBoundedListener(server.Listener, transport.Cost, b)
 	server.Start()
@@ -66,20 +61,13 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 }
 
 // boundsFor returns the default bounds for connections to a handler, with the handler's metrics and log.
-func boundsFor(h http.Handler) *transport.Bounds {
+func boundsFor(t *testing.T, h http.Handler) *transport.Bounds {
 	own, ok := h.(*handler)
 	if !ok {
-		return boundsOf(metricsOf(transport.NewBudget(transport.AvailableMemory())))
+		own = handlerOf(t)
 	}
-	b := boundsOf(own.metrics)
-	b.Log, b.Reporter = own.log, transport.NewReporter(own.log, own.metrics.Rejected)
-	return b
-}
-
-// boundsOf returns the default bounds for connections.
-func boundsOf(m *metrics) *transport.Bounds {
-	return &transport.Bounds{Budget: m.budget, OpenConnections: &m.connections,
-		Reporter: transport.NewReporter(echotest.Quiet(), m.Rejected), MaxHeaderBytes: transport.DefaultHeaderBytes, Log: echotest.Quiet()}
+	return &transport.Bounds{Budget: own.budget, OpenConnections: &own.metrics.connections, MaxHeaderBytes: transport.DefaultHeaderBytes,
+		Reporter: transport.NewReporter(own.log, own.metrics.Rejected), Log: own.log}
 }
 
 // decoded is a decoded response, in which the applied controls are a plain map.

@@ -119,20 +119,6 @@ func TestRun_warns(t *testing.T) {
 	}
 }
 
-// TestRun_failsIfAddressIsInUse starts the server with an address that is in use.
-func TestRun_failsIfAddressIsInUse(t *testing.T) {
-	taken := echotest.ListenLocally(t)
-	for name, environ := range map[string][]string{
-		"the serving port": {"ECHO_HTTP_ADDR=" + taken.Addr().String(), "ECHO_ADMIN_ADDR=127.0.0.1:0"},
-		"the admin port":   {"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=" + taken.Addr().String()},
-	} {
-		err := Run(t.Context(), settingsOf(t, environ...), "dev", echotest.Quiet())
-		if err == nil || !strings.HasPrefix(err.Error(), "cannot listen: ") || !strings.Contains(err.Error(), taken.Addr().String()) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // drained starts to drain a server, and returns the log and a channel that is closed when draining ends.
 func drained(life *lifecycle, server *http.Server, delay time.Duration) (log *echotest.LockedBuffer, done chan struct{}) {
 	log, done = &echotest.LockedBuffer{}, make(chan struct{})
@@ -180,42 +166,56 @@ func TestDrain_stopsListeningAfterDelay(t *testing.T) {
 	}
 }
 
-// TestDrain_awaitsRequests sends a request that takes longer than the drain delay. The server must wait for up to 20 s, and then close the
-// connection.
+// TestDrain_awaitsRequests sends a request, or opens WebSockets, which http.Server does not track. The server must wait for up to 20 s, and then
+// close the connections.
 func TestDrain_awaitsRequests(t *testing.T) {
 	const limit = 20 * time.Second
 	for name, c := range map[string]struct {
-		takes    time.Duration
-		complete bool
+		request    time.Duration // 0 means none
+		webSockets []time.Duration
+		want       time.Duration
+		isComplete bool
 	}{
-		"shorter than the limit": {limit - time.Second, true},
-		"longer than the limit":  {limit + time.Second, false},
+		"nothing":                       {0, nil, 0, true},
+		"a request":                     {limit - time.Second, nil, limit - time.Second, true},
+		"a request that takes too long": {limit + time.Second, nil, limit, false},
+		"a WebSocket":                   {0, []time.Duration{3 * time.Second}, 3 * time.Second, true},
+		"two WebSockets":                {0, []time.Duration{limit - 1, limit - 2}, limit - 1, true},
+		"a WebSocket that remains":      {0, []time.Duration{time.Hour}, limit, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			life := newLifecycle()
 			server, listener := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				select {
-				case <-time.After(c.takes):
+				case <-time.After(c.request):
 				case <-r.Context().Done():
 				}
 				_, _ = io.WriteString(w, "complete")
 			}))
-			connection, got := listener.Dial(t), make(chan string)
-			go func() { got <- echotest.Exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }()
+			response := make(chan string, 1)
+			if c.request > 0 {
+				connection := listener.Dial(t)
+				go func() { response <- echotest.Exchanged(t, connection, "GET / HTTP/1.1\r\nHost: a\r\n\r\n") }()
+			}
+			for _, takes := range c.webSockets {
+				life.webSockets.Add(1)
+				time.AfterFunc(takes, life.webSockets.Done)
+			}
 			synctest.Wait()
 			began := time.Now()
 			log, done := drained(life, server, 0)
-			if got := strings.HasSuffix(<-got, "complete"); got != c.complete {
-				t.Errorf("%s: the response is complete: %t, want %t", name, got, c.complete)
-			}
 			<-done
-			if took := time.Since(began); c.complete && took < c.takes || took > limit {
-				t.Errorf("%s: the drain took %s", name, took)
+			if took := time.Since(began); took < c.want || took > min(limit, c.want+time.Second) || c.request == 0 && took != c.want {
+				t.Errorf("%s: the drain took %s, want %s", name, took, c.want)
+			}
+			if c.request > 0 && strings.HasSuffix(<-response, "complete") != c.isComplete {
+				t.Errorf("%s: the response is complete: %t", name, !c.isComplete)
 			}
 			warned := strings.Contains(log.String(), `"level":"WARN","msg":"stopping with requests in flight","error":"context deadline exceeded`)
-			if warned == c.complete || strings.Contains(log.String(), `"msg":"drained"`) != c.complete {
+			if warned == c.isComplete || strings.Contains(log.String(), `"msg":"drained"`) != c.isComplete {
 				t.Errorf("%s: the log is %s", name, log)
 			}
+			life.webSockets.Wait()
 		})
 	}
 }
@@ -244,41 +244,11 @@ func TestDrain_endsDelaysAndEvents(t *testing.T) {
 	}
 }
 
-// TestDrain_awaitsWebSockets checks that a WebSocket, which http.Server does not track, gets as much time as a request.
-func TestDrain_awaitsWebSockets(t *testing.T) {
-	for name, c := range map[string]struct {
-		open        int
-		takes, want time.Duration // each additional WebSocket takes one nanosecond less
-		last        string
-	}{
-		"none":             {0, 0, 0, `"msg":"drained"`},
-		"one that closes":  {1, 3 * time.Second, 3 * time.Second, `"msg":"drained"`},
-		"two that close":   {2, 19 * time.Second, 19 * time.Second, `"msg":"drained"`},
-		"one that remains": {1, time.Hour, 20 * time.Second, `"msg":"stopping with requests in flight","error":"context deadline exceeded"`},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			life := newLifecycle()
-			server, _ := serveInMemory(t, http.NotFoundHandler())
-			for i := range c.open {
-				life.webSockets.Add(1)
-				time.AfterFunc(c.takes-time.Duration(i), life.webSockets.Done)
-			}
-			began := time.Now()
-			log, done := drained(life, server, 0)
-			<-done
-			if took := time.Since(began); took != c.want || !strings.Contains(log.String(), c.last) {
-				t.Errorf("%s: the drain took %s, want %s; the log is %s", name, took, c.want, log)
-			}
-			life.webSockets.Wait()
-		})
-	}
-}
-
 // serveInMemory serves a handler as the program does, but over in-memory connections.
 func serveInMemory(t *testing.T, h http.Handler) (*http.Server, *echotest.MemoryListener) {
 	t.Helper()
 	listener := echotest.NewMemoryListener()
-	b := boundsFor(h)
+	b := boundsFor(t, h)
 	server := newServer(h, transport.DefaultHeaderBytes, b.Reporter)
 	bounded := transport.NewBoundedListener(listener, transport.Cost, b)
 	go func() { _ = server.Serve(bounded) }()

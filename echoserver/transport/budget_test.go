@@ -69,10 +69,3 @@ func TestConnection_rejectedEnds(t *testing.T) {
 	}
 	_ = far.Close() // never fails
 }
-
-func TestConnection_resetWithoutTCP(t *testing.T) {
-	inMemory, _ := net.Pipe()
-	if err := (&Connection{Conn: inMemory}).SendReset(); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("the error is %v", err)
-	}
-}

@@ -2,8 +2,13 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,13 +33,14 @@ func TestAwaitCertificates_endsWithTheServer(t *testing.T) {
 }
 
 // TestCertificates_rotations replaces the files. If they are invalid, the last certificate must stay in use, and the failure must be
-// counted and logged once.
+// counted and logged once. The server starts and rotates even while ca.crt is empty.
 func TestCertificates_rotations(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
+	const empty = "\ufeff\r\n"
 	synctest.Test(t, func(t *testing.T) {
-		volume, log, metrics := echotest.NewSecretVolume(t, echotest.SecretKeys(first, "")), &echotest.LockedBuffer{}, &TLSMetrics{}
-		s := TLSSettings{Folder: volume.Folder, ClientCertificate: ClientCertificateNone}
+		volume, log, metrics := echotest.NewSecretVolume(t, echotest.SecretKeys(first, empty)), &echotest.LockedBuffer{}, &TLSMetrics{}
+		s := TLSSettings{Folder: volume.Folder, ClientCertificate: ClientCertificateRequest}
 		c, err := AwaitCertificates(t.Context(), s, metrics, slog.New(slog.NewJSONHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -44,33 +50,36 @@ func TestCertificates_rotations(t *testing.T) {
 		for i, step := range []struct {
 			files    map[string]string
 			serves   string
+			verifies bool // client certificates of the authority
 			failures int64
 			logged   string
 		}{
-			{echotest.SecretKeys(first, ""), "first", 0, ""},
-			{echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""), "first", 1, "do not match"},
-			{echotest.SecretKeys(echotest.Issued{Certificate: second.Certificate, Key: "x"}, ""), "first", 2,
+			{echotest.SecretKeys(first, empty), "first", false, 1, ""}, // logged at the start
+			{echotest.SecretKeys(first, a.PEM), "first", true, 1, "certificate rotated"},
+			{echotest.SecretKeys(first, a.PEM), "first", true, 1, ""},
+			{echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, a.PEM), "first", true, 2, "do not match"},
+			{echotest.SecretKeys(echotest.Issued{Certificate: second.Certificate, Key: "x"}, a.PEM), "first", true, 3,
 				"failed to find any PEM data in key input"},
-			{echotest.SecretKeys(second, ""), "second", 2, "certificate rotated"},
-			{nil, "second", 3, "tls.crt is missing"},
-			{echotest.SecretKeys(second, ""), "second", 3, ""},
-			{nil, "second", 4, "tls.crt is missing"},
-			{echotest.SecretKeys(first, a.PEM), "first", 4, "certificate rotated"},
+			{echotest.SecretKeys(first, empty), "first", true, 4, "ca.crt"},
+			{echotest.SecretKeys(second, empty), "second", true, 4, "certificate rotated"},
+			{nil, "second", true, 5, "tls.crt is missing"},
+			{echotest.SecretKeys(second, a.PEM), "second", true, 5, ""},
+			{nil, "second", true, 6, "tls.crt is missing"},
+			{echotest.SecretKeys(second, "broken"), "second", true, 7, "ca.crt"},
+			{echotest.SecretKeys(second, ""), "second", false, 7, "certificate rotated"}, // removed on purpose
+			{echotest.SecretKeys(first, a.PEM), "first", true, 7, "certificate rotated"},
 		} {
 			before := len(log.String())
 			volume.Update(t, step.files)
 			<-time.After(3 * rotationPoll) // long enough to read the files several times
 			synctest.Wait()
-			logged := log.String()[before:]
-			if got := c.current.Load().config.Certificates[0].Leaf.Subject.CommonName; got != step.serves ||
+			logged, pair := log.String()[before:], c.current.Load()
+			verifies := verify([]*x509.Certificate{pair.config.Certificates[0].Leaf}, pair.authority) != nil
+			if got := pair.config.Certificates[0].Leaf.Subject.CommonName; got != step.serves || verifies != step.verifies ||
 				metrics.ReloadFailures.Load() != step.failures {
-				t.Errorf("step %d: it serves %s, want %s; %d failures, want %d", i, got, step.serves, metrics.ReloadFailures.Load(), step.failures)
+				t.Errorf("step %d: it serves %s, verifies: %t, %d failures, want %+v", i, got, verifies, metrics.ReloadFailures.Load(), step)
 			}
-			lines := 1
-			if step.logged == "" {
-				lines = 0
-			}
-			if strings.Count(logged, "\n") != lines || !strings.Contains(logged, step.logged) {
+			if (strings.Count(logged, "\n") == 1) != (step.logged != "") || !strings.Contains(logged, step.logged) {
 				t.Errorf("step %d: the log is %s, want one line with %q", i, logged, step.logged)
 			}
 		}
@@ -81,41 +90,74 @@ func TestCertificates_rotations(t *testing.T) {
 	})
 }
 
-// TestCertificates_emptyAuthority starts with an empty ca.crt that becomes valid later. Throughout, the server must serve and rotate the
-// certificate. Each time ca.crt becomes empty, the server must log and count this only once.
-func TestCertificates_emptyAuthority(t *testing.T) {
+// TestSettings_pair checks the errors for files that cannot be used.
+func TestSettings_pair(t *testing.T) {
 	a := echotest.NewAuthority(t, "a")
 	first, second := a.Issue(t, "first"), a.Issue(t, "second")
-	const empty = "\ufeff\r\n"
-	volume, log, metrics := echotest.NewSecretVolume(t, echotest.SecretKeys(first, empty)), &echotest.LockedBuffer{}, &TLSMetrics{}
-	s := TLSSettings{Folder: volume.Folder, ClientCertificate: ClientCertificateRequest}
-	c, err := AwaitCertificates(t.Context(), s, metrics, slog.New(slog.NewJSONHandler(log, nil)))
-	if err != nil {
+	const noPair = "keys tls.crt and tls.key are not a PEM certificate and its private key: "
+	for name, c := range map[string]struct {
+		files  map[string]string
+		client string
+		want   string // the expected error, or "" for none
+	}{
+		"a pair": {echotest.SecretKeys(first, ""), ClientCertificateNone, ""},
+		"a pair with its authority": {
+			echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate + a.PEM, Key: first.Key}, a.PEM), ClientCertificateRequire, ""},
+		"no key": {map[string]string{certificateFile: first.Certificate}, ClientCertificateNone,
+			"key tls.key is missing"},
+		"an empty certificate": {echotest.SecretKeys(echotest.Issued{Certificate: "", Key: first.Key}, ""), ClientCertificateNone,
+			noPair + "failed to find any PEM data in certificate input"},
+		"a key that is not PEM": {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: "x"}, ""),
+			ClientCertificateNone, noPair + "failed to find any PEM data in key input"},
+		"the key of another": {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""),
+			ClientCertificateNone, "keys tls.crt and tls.key do not match"},
+		"Require without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequire,
+			"key ca.crt is missing: spec.tls.clientCertificate Require needs it"},
+		"Request without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequest, ""},
+		"Request with a bad authority": {echotest.SecretKeys(first, "x"), ClientCertificateRequest,
+			"key ca.crt: it contains no PEM certificate"},
+		"Require with an empty authority": {map[string]string{certificateFile: first.Certificate, keyFile: first.Key, authorityFile: ""},
+			ClientCertificateRequire, "key ca.crt: it contains no PEM certificate"},
+		"Require with a half of an authority": {echotest.SecretKeys(first, a.PEM+a.PEM[:200]), ClientCertificateRequire,
+			"key ca.crt: 1 of its 2 blocks are not PEM: each -----BEGIN and -----END line must be complete and not indented"},
+		"the authority first": {echotest.SecretKeys(echotest.Issued{Certificate: a.PEM + first.Certificate, Key: first.Key}, ""),
+			ClientCertificateNone,
+			"key tls.crt: the certificate for the private key is number 2, but must be the first: put it before its authorities"},
+		"a bad authority that no one reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
+		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire,
+			"key tls.crt is missing"},
+	} {
+		s := TLSSettings{Folder: echotest.NewSecretVolume(t, c.files).Folder, ClientCertificate: c.client, MinVersion: tls.VersionTLS12}
+		files, err := s.read()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if pair, err := s.pair(&files); c.want == "" && (err != nil || pair.config == nil || pair.authority == nil) ||
+			c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestSettings_unreadableFiles replaces a file with a directory.
+func TestSettings_unreadableFiles(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, keyFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for i, step := range []struct {
-		pair      echotest.Issued
-		authority string
-		serves    string
-		verifies  bool
-		failures  int64
-	}{
-		{first, empty, "first", false, 1},
-		{first, a.PEM, "first", true, 1},
-		{first, empty, "first", true, 2},
-		{second, empty, "second", true, 2},
-		{second, a.PEM, "second", true, 2},
-		{second, "broken", "second", true, 3},
-		{second, "", "second", false, 3}, // removed on purpose
-	} {
-		volume.Update(t, echotest.SecretKeys(step.pair, step.authority))
-		c.Rotate()
-		c.Rotate()
-		pair := c.current.Load()
-		verifies := verify([]*x509.Certificate{pair.config.Certificates[0].Leaf}, pair.authority) != nil
-		if got := pair.config.Certificates[0].Leaf.Subject.CommonName; got != step.serves || verifies != step.verifies ||
-			metrics.ReloadFailures.Load() != step.failures || strings.Count(log.String(), `"level":"WARN"`) != int(step.failures) {
-			t.Errorf("step %d: it serves %s, verifies: %t, %d failures, and the log is %s", i, got, verifies, metrics.ReloadFailures.Load(), log)
+	s := TLSSettings{Folder: folder, ClientCertificate: ClientCertificateNone}
+	if _, err := s.read(); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "key tls.key cannot be read: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRejectManyNames(t *testing.T) {
+	for names, ok := range map[int]bool{0: true, maxNames: true, maxNames + 1: false} {
+		state := tls.ConnectionState{PeerCertificates: []*x509.Certificate{{DNSNames: make([]string, names/2)},
+			{URIs: make([]*url.URL, names-names/2)}}}
+		if err := rejectManyNames(state); (err == nil) != ok {
+			t.Errorf("%d names: %v", names, err)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
@@ -62,16 +61,8 @@ func TestListenDualStack_servesBoth(t *testing.T) {
 }
 
 func TestBoundedListener_limit(t *testing.T) {
-	inner, b := echotest.ListenLocally(t), newTestBounds()
-	var refusals atomic.Int64
-	b.Reporter = NewReporter(echotest.Quiet(), func(reason string) {
-		if reason != LimitConnections {
-			t.Errorf("the reason is %s", reason)
-		}
-		refusals.Add(1)
-	})
-	refused := func() int { return int(refusals.Load()) }
-	listener := &boundedListener{Listener: inner, limit: 2, cost: Cost, bounds: b}
+	inner, s := echotest.ListenLocally(t), newServed()
+	listener := &boundedListener{Listener: inner, limit: 2, cost: Cost, bounds: s.bounds}
 	accepted := make(chan net.Conn)
 	go func() {
 		for {
@@ -82,33 +73,22 @@ func TestBoundedListener_limit(t *testing.T) {
 			accepted <- connection
 		}
 	}()
-	accept := func() net.Conn {
-		select {
-		case connection := <-accepted:
-			return connection
-		case <-time.After(echotest.Patience):
-			t.Fatal("a connection is not accepted")
-			return nil
+	dial := func(refused int) {
+		connection := echotest.Dial(t, inner.Addr().String())
+		if n, err := connection.Read(make([]byte, 1)); n != 0 || err == nil || s.rejected(LimitConnections) != refused {
+			t.Errorf("a connection over the limit gets %d bytes, %v; %d refused, want %d", n, err, s.rejected(LimitConnections), refused)
 		}
 	}
-	address := inner.Addr().String()
-	echotest.Dial(t, address)
-	first := accept()
-	echotest.Dial(t, address)
-	accept()
-	third := echotest.Dial(t, address)
-	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil || refused() != 1 {
-		t.Errorf("the third gets %d bytes, %v; %d refused", n, err, refused())
-	}
+	echotest.Dial(t, inner.Addr().String())
+	first := <-accepted
+	echotest.Dial(t, inner.Addr().String())
+	<-accepted
+	dial(1)
 	_ = first.Close()
 	_ = first.Close() // counted once
-	echotest.Dial(t, address)
-	accept()
-	if fifth := echotest.Dial(t, address); fifth != nil {
-		if _, err := fifth.Read(make([]byte, 1)); err == nil || refused() != 2 {
-			t.Errorf("the fifth: %v; %d refused", err, refused())
-		}
-	}
+	echotest.Dial(t, inner.Addr().String())
+	<-accepted
+	dial(2)
 }
 
 // TestBoundedListener_endOfSending checks that after CloseWrite, the client reads the end of the stream and can still send.

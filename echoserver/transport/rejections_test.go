@@ -2,10 +2,10 @@ package transport
 
 import (
 	"bufio"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -170,14 +170,6 @@ func TestReporter_reportsIncompleteHeaders(t *testing.T) {
 			_ = s.Close()
 		})
 	}
-	s = newServed()
-	conn = echotest.Dial(t, s.serveLocally(t))
-	if conn.(*net.TCPConn).CloseWrite() != nil {
-		t.Fatal("the connection cannot be closed")
-	}
-	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 || len(s.counts) > 0 || s.log.String() != "" {
-		t.Errorf("without a request: the response is %q, %v, the log is %s", got, err, &s.log)
-	}
 }
 
 // http2Case holds the frames that a client sends after its SETTINGS frame, and the rejection that the server must report.
@@ -334,32 +326,6 @@ func TestReportFailure(t *testing.T) {
 	}
 }
 
-// TestReportFailure_reportsRejectedClients attempts TLS handshakes with settings that the server does not allow, and from clients that do
-// not trust the server.
-func TestReportFailure_reportsRejectedClients(t *testing.T) {
-	for name, c := range map[string]struct {
-		setting string
-		change  func(*tls.Config)
-		detail  string
-	}{
-		"no certificate": {ClientCertificateRequire, func(*tls.Config) {}, "didn't provide a certificate"},
-		"TLS 1.1":        {"", func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, "unsupported versions"},
-		"no protocol in common": {"", func(c *tls.Config) { c.NextProtos = []string{"spdy/3"} },
-			"unsupported application protocols"},
-		"no trust": {"", func(c *tls.Config) { c.RootCAs = nil }, "bad certificate"},
-	} {
-		s := serveTLS(t, echotest.NewAuthority(t, "clients").PEM, TLSSettings{ClientCertificate: c.setting})
-		config := s.authority.ClientConfig()
-		c.change(config)
-		conn := echotest.Dial(t, s.address)
-		secure := tls.Client(conn, config)
-		_ = secure.Handshake() // in TLS 1.3, the client's handshake can succeed before the server receives the client certificate
-		_, _ = io.Copy(io.Discard, secure)
-		echotest.Until(t, "it is logged", func() bool { return len(s.rejections(t)) > 0 })
-		s.checkRejection(t, name, conn, rejectedCase{reason: ReasonHandshake, protocol: "TLS", detail: c.detail})
-	}
-}
-
 // TestReportFailure_ignoresClientsThatLeave closes connections before sending any data, as health checks do, and in the middle of the first
 // message.
 func TestReportFailure_ignoresClientsThatLeave(t *testing.T) {
@@ -393,4 +359,55 @@ func TestConnection_rejectsIncompleteHeaders(t *testing.T) {
 			t.Errorf("%s: the response is %.200q, counted are %v", name, got, s.counts)
 		}
 	}
+}
+
+// TestReporter_limit reports many rejections. In each second, ten must be logged; the first line after them reports how many were omitted.
+func TestReporter_limit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, counts := &echotest.LockedBuffer{}, 0
+		reporter := NewReporter(slog.New(slog.NewTextHandler(log, nil)), func(string) { counts++ })
+		report := func(times int) {
+			for range times {
+				reporter.report(rejection{remote: "a:1", protocol: "HTTP/1", status: 400, reason: ReasonTLS, detail: strings.Repeat("x", 10_000)})
+			}
+		}
+		report(4)
+		<-time.After(900 * time.Millisecond)
+		report(1000)
+		if got := strings.Count(log.String(), "remote=a:1"); got != linesPerSecond {
+			t.Errorf("in the first second: %d lines", got)
+		}
+		<-time.After(100 * time.Millisecond)
+		report(2)
+		if got := log.String(); strings.Count(got, "remote=a:1") != linesPerSecond+2 || strings.Count(got, "omitted=994\n") != 1 {
+			t.Errorf("after the next second has begun: %s", got)
+		}
+		if counts != 1006 || len(log.String()) > 12*(maxDetail+200) {
+			t.Errorf("%d are counted; the log has %d bytes", counts, len(log.String()))
+		}
+	})
+}
+
+// TestReporter_ErrorLog writes lines that net/http logs, including HTTP/2 lines that clients can trigger.
+func TestReporter_ErrorLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, counts := &echotest.LockedBuffer{}, map[string]int{}
+		reporter := NewReporter(slog.New(slog.NewTextHandler(log, nil)), func(reason string) { counts[reason]++ })
+		errorLog := reporter.ErrorLog()
+		errorLog.Print("http2: server connection error from [::1]:5: connection error: PROTOCOL_ERROR")
+		for range 100 {
+			errorLog.Print("http2: received GOAWAY")
+			errorLog.Print("http2: panic serving a:1")
+			errorLog.Print("http: panic serving a:1")
+		}
+		for text, want := range map[string]int{"reason=http2_connection": 1, `detail="connection error: PROTOCOL_ERROR" remote=[::1]:5`: 1,
+			"received GOAWAY": linesPerSecond - 1, "http2: panic": 100, "http: panic": 100} {
+			if got := strings.Count(log.String(), text); got != want {
+				t.Errorf("%s: %d lines, want %d", text, got, want)
+			}
+		}
+		if diff := cmp.Diff(map[string]int{ReasonHTTP2Connection: 1}, counts); diff != "" {
+			t.Errorf("the counts (-want +got):\n%s", diff)
+		}
+	})
 }

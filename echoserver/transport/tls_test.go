@@ -28,38 +28,52 @@ func TestTLSConnection_sendsCloseNotify(t *testing.T) {
 	}
 }
 
-// TestNewTLSListener_negotiates connects with versions, cipher suites, and protocols that the settings allow, and with others.
+// TestNewTLSListener_negotiates connects with versions, cipher suites, and protocols that the settings allow, and with others. The server
+// must report why a handshake fails.
 func TestNewTLSListener_negotiates(t *testing.T) {
 	aes256 := TLSSettings{Ciphers: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}}
+	atMost := func(version uint16, ciphers ...uint16) func(*tls.Config) {
+		return func(c *tls.Config) { c.MinVersion, c.MaxVersion, c.CipherSuites = tls.VersionTLS10, version, ciphers }
+	}
+	offers := func(protocols ...string) func(*tls.Config) {
+		return func(c *tls.Config) { c.NextProtos = protocols }
+	}
+	from13 := TLSSettings{MinVersion: tls.VersionTLS13}
 	for name, c := range map[string]struct {
-		settings  TLSSettings
-		version   uint16
-		ciphers   []uint16
-		protocols []string
-		want      string // the version, the cipher suite, and the protocol, or "" if the connection must fail
+		settings TLSSettings
+		change   func(*tls.Config)
+		want     string // the version, the cipher suite, and the protocol
+		detail   string // of the rejection
 	}{
-		"TLS 1.1":                             {TLSSettings{}, tls.VersionTLS11, nil, nil, ""},
-		"TLS 1.2":                             {TLSSettings{}, tls.VersionTLS12, nil, nil, "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 "},
-		"TLS 1.2 under 1.3":                   {TLSSettings{MinVersion: tls.VersionTLS13}, tls.VersionTLS12, nil, nil, ""},
-		"TLS 1.3":                             {TLSSettings{MinVersion: tls.VersionTLS13}, tls.VersionTLS13, nil, nil, "TLS 1.3 TLS_AES_128_GCM_SHA256 "},
-		"a cipher suite":                      {aes256, tls.VersionTLS12, nil, nil, "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 "},
-		"another cipher suite":                {aes256, tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, nil, ""},
-		"TLS 1.3 has cipher suites by itself": {aes256, tls.VersionTLS13, nil, nil, "TLS 1.3 TLS_AES_128_GCM_SHA256 "},
-		"HTTP/1.1":                            {TLSSettings{}, 0, nil, []string{"http/1.1"}, "TLS 1.3 TLS_AES_128_GCM_SHA256 http/1.1"},
-		"HTTP/2 goes first":                   {TLSSettings{}, 0, nil, []string{"http/1.1", "h2"}, "TLS 1.3 TLS_AES_128_GCM_SHA256 h2"},
-		"another protocol":                    {TLSSettings{}, 0, nil, []string{"spdy/3"}, ""},
+		"TLS 1.1":              {TLSSettings{}, atMost(tls.VersionTLS11), "", "unsupported versions"},
+		"TLS 1.2":              {TLSSettings{}, atMost(tls.VersionTLS12), "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 ", ""},
+		"TLS 1.2 under 1.3":    {from13, atMost(tls.VersionTLS12), "", "unsupported versions"},
+		"TLS 1.3":              {from13, atMost(tls.VersionTLS13), "TLS 1.3 TLS_AES_128_GCM_SHA256 ", ""},
+		"a cipher suite":       {aes256, atMost(tls.VersionTLS12), "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 ", ""},
+		"another cipher suite": {aes256, atMost(tls.VersionTLS12, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256), "", "no cipher suite"},
+		"a suite of TLS 1.3":   {aes256, atMost(tls.VersionTLS13), "TLS 1.3 TLS_AES_128_GCM_SHA256 ", ""},
+		"HTTP/1.1":             {TLSSettings{}, offers("http/1.1"), "TLS 1.3 TLS_AES_128_GCM_SHA256 http/1.1", ""},
+		"HTTP/2 goes first":    {TLSSettings{}, offers("http/1.1", "h2"), "TLS 1.3 TLS_AES_128_GCM_SHA256 h2", ""},
+		"another protocol":     {TLSSettings{}, offers("spdy/3"), "", "unsupported application protocols"},
+		"no trust":             {TLSSettings{}, func(c *tls.Config) { c.RootCAs = nil }, "", "bad certificate"},
+		"no certificate": {TLSSettings{ClientCertificate: ClientCertificateRequire}, func(*tls.Config) {}, "",
+			"didn't provide a certificate"},
 	} {
-		s := serveTLS(t, "", c.settings)
+		s := serveTLS(t, echotest.NewAuthority(t, "clients").PEM, c.settings)
 		config := s.authority.ClientConfig()
-		config.MinVersion, config.MaxVersion, config.CipherSuites, config.NextProtos = tls.VersionTLS10, c.version, c.ciphers, c.protocols
-		got := ""
-		if connection, err := tls.Dial("tcp", s.address, config); err == nil {
-			state := connection.ConnectionState()
-			got = tls.VersionName(state.Version) + " " + tls.CipherSuiteName(state.CipherSuite) + " " + state.NegotiatedProtocol
-			_ = connection.Close()
+		c.change(config)
+		conn := echotest.Dial(t, s.address)
+		secure := tls.Client(conn, config)
+		err := secure.Handshake() // in TLS 1.3, it can succeed before the server receives the client certificate
+		if c.detail != "" {
+			echotest.Until(t, "it is logged", func() bool { return len(s.rejections(t)) > 0 })
+			s.checkRejection(t, name, conn, rejectedCase{reason: ReasonHandshake, protocol: "TLS", detail: c.detail})
+			continue
 		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		state := secure.ConnectionState()
+		got := tls.VersionName(state.Version) + " " + tls.CipherSuiteName(state.CipherSuite) + " " + state.NegotiatedProtocol
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 		}
 	}
 }

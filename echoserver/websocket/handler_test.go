@@ -2,7 +2,6 @@ package websocket
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
@@ -102,42 +102,19 @@ func (s *echoServer) expectNothingHeld(t *testing.T, name string) {
 	}
 }
 
-// TestSession_echoesMessages sends messages of sizes close to each limit, with a real client.
+// TestSession_echoesMessages sends messages of sizes close to each limit.
 func TestSession_echoesMessages(t *testing.T) {
 	s := newEchoServer()
-	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
-	defer cancel()
-	connection, response, err := websocket.Dial(ctx, "http://"+s.serveLocally(t),
-		&websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://elsewhere.example"}}})
-	if err != nil || response.Body != nil && response.Body.Close() != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = connection.CloseNow() }()
-	connection.SetReadLimit(2 * maxMessage)
+	client := openRaw(t, echotest.Dial(t, s.serveLocally(t)))
 	for _, size := range []int{0, 5, firstChunk - 1, firstChunk, firstChunk + 1, 200_000, maxMessage} {
 		sent := echotest.Payload(size)
-		for _, kind := range []websocket.MessageType{websocket.MessageText, websocket.MessageBinary} {
-			if err := connection.Write(ctx, kind, []byte(sent)); err != nil {
-				t.Fatal(err)
-			}
-			gotKind, got, err := connection.Read(ctx)
-			if err != nil || gotKind != kind || string(got) != sent {
-				t.Fatalf("of %d bytes as %s %d came back as %s, %v", len(sent), kind, len(got), gotKind, err)
-			}
+		client.send(t, textFrame(sent), masked(finalBit|opcodeBinary, sent))
+		if text, binary := client.next(t), client.next(t); text != "text "+sent || binary != "binary "+sent {
+			t.Errorf("of %d bytes, %.20q and %.20q come back", size, text, binary)
 		}
 	}
 	if s.open.Load() != 1 {
 		t.Errorf("%d connections are counted", s.open.Load())
-	}
-	if err := connection.Write(ctx, websocket.MessageText, []byte(echotest.Payload(maxMessage+1))); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := connection.Read(ctx); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
-		t.Errorf("one byte over the limit: %v", err)
-	}
-	echotest.Until(t, "the connection is closed", func() bool { return s.inFlight.Load() == 0 })
-	if !slices.Equal(s.rejected, []string{LimitMessage}) {
-		t.Errorf("counted are %q", s.rejected)
 	}
 }
 
@@ -389,11 +366,9 @@ func TestCheckHandshake(t *testing.T) {
 		"no key":                       {keyHeader, nil, 400, "Sec-WebSocket-Key"},
 		"two keys":                     {keyHeader, []string{key, key}, 400, "Sec-WebSocket-Key"},
 		"a short key":                  {keyHeader, []string{"c2hvcnQ="}, 400, "Sec-WebSocket-Key"},
-		"a key that is not base64":     {keyHeader, []string{strings.Repeat("!", 24)}, 400, "Sec-WebSocket-Key"},
 		"a key with rests of bits":     {keyHeader, []string{"dGhlIHNhbXBsZSBub25jZR=="}, 400, "Sec-WebSocket-Key"},
 		"no version":                   {versionHeader, nil, 426, "Sec-WebSocket-Version"},
 		"another version":              {versionHeader, []string{"8"}, 426, "Sec-WebSocket-Version"},
-		"several versions":             {versionHeader, []string{"13", "8"}, 426, "Sec-WebSocket-Version"},
 		"a body":                       {"Content-Length", []string{"1"}, 400, "body"},
 		"a body of unknown length":     {"Transfer-Encoding", []string{"chunked"}, 400, "body"},
 		"one sub-protocol":             {protocolHeader, []string{"graphql-ws"}, 0, "graphql-ws"},
@@ -684,5 +659,46 @@ func TestSession_endsWithServer(t *testing.T) {
 				t.Errorf("%s: after %s comes %q", name, time.Since(began), got)
 			}
 		})
+	}
+}
+
+func TestCloseFor(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		code  websocket.StatusCode
+		limit string
+	}{
+		{websocket.ErrMessageTooBig, websocket.StatusMessageTooBig, LimitMessage},
+		{exchange.ErrOverBudget, websocket.StatusTryAgainLater, transport.LimitMemory},
+		{errNotUTF8, websocket.StatusInvalidFramePayloadData, ""},
+		{io.ErrUnexpectedEOF, websocket.StatusProtocolError, ""},
+		{websocket.CloseError{Code: websocket.StatusMessageTooBig}, websocket.StatusProtocolError, ""}, // the library has already responded
+		{websocket.CloseError{Code: websocket.StatusTryAgainLater}, websocket.StatusProtocolError, ""},
+	} {
+		code, reason, limit := closeFor(fmt.Errorf("reading: %w", c.err))
+		if code != c.code || limit != c.limit || len(reason) > 123 {
+			t.Errorf("%v: closes with %d %q and counts %q, want %d and %q", c.err, code, reason, limit, c.code, c.limit)
+		}
+	}
+}
+
+// TestUTF8Stream splits each text into three parts, at all possible positions. The parts must be accepted if and only if the whole text is
+// valid UTF-8.
+func TestUTF8Stream(t *testing.T) {
+	// valid strings with characters of each encoded length, and then invalid strings
+	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",
+		"\x80", "\xc0\xaf", "\xc2A", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82A", "\xe2\x82\xc2\xa2", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+		"\xf8\x88\x80\x80\x80", "\xff", "\xce", "ok\xe1\xbd", "\xf0\x9f\x98"} {
+		for first := range len(text) + 1 {
+			for second := range len(text) - first + 1 {
+				second += first
+				var stream utf8Stream
+				got := stream.add([]byte(text[:first])) && stream.add([]byte(text[first:second])) && stream.add([]byte(text[second:])) &&
+					stream.complete()
+				if got != utf8.ValidString(text) {
+					t.Errorf("%q cut at %d and %d: it is UTF-8: %t", text, first, second, got)
+				}
+			}
+		}
 	}
 }

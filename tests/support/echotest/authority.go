@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -113,7 +114,7 @@ func NewSecretVolume(t testing.TB, files map[string]string) *SecretVolume {
 func (v *SecretVolume) Update(t testing.TB, files map[string]string) {
 	t.Helper()
 	v.version++
-	data := "..version" + string(rune('0'+v.version))
+	data := "..version" + strconv.Itoa(v.version)
 	if err := os.Mkdir(filepath.Join(v.Folder, data), 0o700); err != nil {
 		t.Fatal(err)
 	}
