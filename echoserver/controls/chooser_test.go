@@ -141,6 +141,7 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 		"/?echo.set-header=content-type:text/html":        `the Content-Type "text/html" is not one of application/json, `,
 		"/?echo.set-header=content-type:text/plain%3Bx=y": "is not one of",
 		"/?echo.status=511":                               "511 requests a login",
+		"/?echo.early-hints=true":                         "a request cannot cause a response with status 103",
 		"/?echo.set-header=":                              `"" is not a header`,
 		"/?echo.handshake=true":                           "handshake: applies only to a WebSocket",
 	} {

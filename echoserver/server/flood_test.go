@@ -363,11 +363,13 @@ func incompleteHTTP2Header(fields ...string) func(net.Conn) error {
 	})
 }
 
-// fields returns the given number of fields with one value. Their names are the prefix with a number. Without a prefix and a value, a map of
-// these fields is much larger than the sent data. HPACK adds 32 bytes to each field's size.
+// fields returns the given number of fields with one value. Their names are the prefix and three unique bytes, of which the first is a letter
+// that net/http capitalizes in a copy. Without a prefix and a value, a map of these fields is much larger than the sent data. HPACK adds 32
+// bytes to each field's size.
 func fields(number int, prefix, value string) (list []string) {
+	const first = 10 * 36 * 36 // a00
 	for i := range number {
-		list = append(list, prefix+strconv.Itoa(i), value)
+		list = append(list, prefix+strconv.FormatInt(int64(first+i), 36), value)
 	}
 	return list
 }
