@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync/atomic"
 
@@ -165,21 +164,7 @@ var _ = Describe("a converged Echo", func() {
 	})
 
 	It("is reconciled again without a write, with most fields set", func(ctx SpecContext) {
-		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "everything", func(e *v1.Echo) {
-			e.Spec.Image = "registry.example.com:5000/other@sha256:" + fmt.Sprintf("%064d", 1)
-			e.Spec.Port = 80
-			e.Spec.Env = []corev1.EnvVar{{Name: "EMPTY"}, {Name: "NODE", ValueFrom: &corev1.EnvVarSource{
-				ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}}
-			e.Spec.Resources = &corev1.ResourceRequirements{}
-			e.Spec.Service = v1.EchoService{Type: corev1.ServiceTypeLoadBalancer, Port: 8080, LoadBalancerClass: "example.com/class",
-				ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal, Annotations: map[string]string{"a": "b"},
-				LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
-				IPFamilyPolicy: corev1.IPFamilyPolicyPreferDualStack, InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
-				SessionAffinity: corev1.ServiceAffinityClientIP, PortName: "web", AppProtocol: "kubernetes.io/h2c"}
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Path: "/e(/|$)(.*)", PathType: networkingv1.PathTypeImplementationSpecific}
-			e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"a": "common"}}
-			e.Spec.ServiceAccountName = "mesh"
-		})))
+		expectNoWrite(ctx, createReadyEcho(ctx, support.Echo(newNamespace(ctx), "everything", everyServedField)))
 	})
 })
 

@@ -54,6 +54,15 @@ func createEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
 }
 
+// everyServedField sets almost every field that does not need a second IP family, Gateway API, or another object.
+func everyServedField(e *v1.Echo) {
+	support.EveryField(e)
+	e.UID = ""
+	e.Spec.Gateway, e.Spec.TLS = nil, nil
+	e.Spec.Service.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	e.Spec.PriorityClassName, e.Spec.ServiceAccountName = "", ""
+}
+
 // createReadyEcho creates an Echo and completes its rollout.
 func createReadyEcho(ctx context.Context, echo *v1.Echo) *v1.Echo {
 	GinkgoHelper()
