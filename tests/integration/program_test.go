@@ -27,13 +27,6 @@ import (
 )
 
 var _ = Describe("the program", Ordered, func() {
-	It("prints instructions if there is no API server, and exits with code 1", func() {
-		address := reserveAddress()
-		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor("http://"+address))})
-		Eventually(session).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(And(ContainSubstring(address), ContainSubstring("does not respond"), ContainSubstring("KUBECONFIG")))
-	})
-
 	It("prints instructions if the API server accepts connections but does not respond, and exits with code 1", func() {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
@@ -42,28 +35,6 @@ var _ = Describe("the program", Ordered, func() {
 		Eventually(session).Should(gexec.Exit(1))
 		Expect(oneLine(session)).To(ContainSubstring("does not respond"))
 	})
-
-	It("prints instructions if the CRD is not installed, and exits with code 1", func() {
-		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(startAPIServer().KubeConfig)})
-		Eventually(session).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(And(ContainSubstring("does not serve the kind Echo"), ContainSubstring("make install")))
-	})
-
-	DescribeTable("rejects invalid settings, prints their names, and exits with code 1",
-		func(environment []string, arguments []string, message string) {
-			session := startProgram(environment, arguments...)
-			Eventually(session).Should(gexec.Exit(1))
-			Expect(session.Err.Contents()).To(ContainSubstring(message))
-		},
-		Entry("no image", []string{"RELATED_IMAGE_ECHO_SERVER="}, nil, "set RELATED_IMAGE_ECHO_SERVER"),
-		Entry("a limit that is not a number", []string{"MAX_REPLICAS=many"}, nil, `MAX_REPLICAS: "many" is not a whole number from 1 to 1000`),
-		Entry("a limit above the schema's limit", []string{"MAX_REPLICAS=1001"}, nil, "from 1 to 1000"),
-		Entry("an invalid namespace", []string{"WATCH_NAMESPACE=a,B_C"}, nil, `WATCH_NAMESPACE: "B_C" is not a valid namespace name`),
-		Entry("an unknown standard", []string{"POD_SECURITY=strict"}, nil, `POD_SECURITY: "strict" is not privileged, baseline, or restricted`),
-		Entry("a log level that logs bodies", nil, []string{"--zap-log-level=8"},
-			"LOG_LEVEL: it must be error, info, debug, or a number from 1 (debug) to 7"),
-		Entry("no kubeconfig", []string{"KUBECONFIG=/nowhere"}, nil, "set KUBECONFIG"),
-	)
 
 	It("serves probes and protected metrics, watches only its namespaces, stops within 10 s, and logs no objects", func(ctx SpecContext) {
 		server, c := startCluster()

@@ -89,8 +89,7 @@ func buildPrograms() string {
 	folder, err := os.MkdirTemp("", "integration-")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, folder)
-	command := exec.Command("go", "build", "-trimpath", "-o", folder, ".", "./cmd/echo-server", "./cmd/kubectl-echo", "./cmd/must-gather",
-		"./cmd/pathcheck")
+	command := exec.Command("go", "build", "-trimpath", "-o", folder, ".", "./cmd/echo-server", "./cmd/kubectl-echo", "./cmd/pathcheck")
 	command.Dir = support.Root()
 	output, err := command.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
