@@ -82,7 +82,7 @@ func TestReconcileDelete_keepsOrphanedObjects(t *testing.T) {
 
 func TestReconcileDelete_ignoresOrphanedDeployment(t *testing.T) {
 	g := NewWithT(t)
-	w := New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{Namespace: "ns", Name: "x"})
+	w := New(t, deletedEcho(v1.Finalizer), &appsv1.Deployment{Namespace: "ns", Name: "x"}, EchoPod())
 	g.Expect(echoReconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
 	g.Expect(gone(t, w)).To(BeTrue())
 	g.Expect(w.Events()).To(BeNil())

@@ -88,39 +88,6 @@ var _ = Describe("a check", func() {
 			"CheckFailed", "CheckPassed"))
 	})
 
-	It("keeps its result when its pods are gone, and reports when a run has no result", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		pod := run(ctx, echo, "web-path", string(good.Encode()))
-		expectCheck(ctx, echo, v1.CheckPassed, "")
-		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
-		patchStatus(ctx, eventuallyCronJob(ctx, echo, "web-path"), func(job *batchv1.CronJob) {
-			job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Second)}
-		})
-		expectCheck(ctx, echo, v1.CheckPassed, "")
-		run(ctx, echo, "web-path", "panic: not a verdict")
-		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not a verdict in JSON.")
-		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElement("CheckUnknown"))
-	})
-
-	It("reports the result of its CronJob while the Echo is paused, although the check was edited", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		run(ctx, echo, "web-path", string(good.Encode()))
-		expectCheck(ctx, echo, v1.CheckPassed, "")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks[0].Groups = true, []string{"client"} })
-		run(ctx, echo, "web-path", "panic: not a verdict")
-		expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no valid result: it is not a verdict in JSON.")
-	})
-
-	It("reports that its Job has created no pod", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		patchStatus(ctx, eventuallyCronJob(ctx, echo, "web-path"), func(job *batchv1.CronJob) {
-			job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
-		})
-		expectCheck(ctx, echo, v1.CheckUnknown, "its Job has created no pod. Check the events of the Job.")
-		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown,
-			v1.ReasonCheckUnknown))
-	})
-
 	It("reports why it cannot run, and does not stop the other checks", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		foreign := &batchv1.CronJob{Namespace: namespace, Name: "web-path",
@@ -159,14 +126,6 @@ var _ = Describe("a check", func() {
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"others"} })
 		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: "web-late"})
 		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: "web-unknown"})
-	})
-
-	It("does not prevent the deletion of its Echo", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		pod := run(ctx, echo, "web-path", string(good.Encode()))
-		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		eventuallyReleased(ctx, k8s, echo)
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed(), "only the garbage collector deletes the pod, after the CronJob")
 	})
 
 	DescribeTable("that cannot work is rejected", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {

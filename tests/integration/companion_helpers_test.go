@@ -2,17 +2,14 @@ package integration
 
 import (
 	"context"
-	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -55,34 +52,6 @@ func bind(ctx context.Context, c client.Client, pod *corev1.Pod, node *corev1.No
 		Succeed())
 }
 
-// blockDeletion delays the removal of a pod that is being deleted, as the kubelet does until all containers have stopped.
-func blockDeletion(ctx context.Context, pod *corev1.Pod) {
-	GinkgoHelper()
-	edit(ctx, pod, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/theirs"} })
-}
-
-// expectNoRequest waits until the operator has nothing left to do for a pod that has a companion, and expects that three more reconciles
-// send no requests.
-func expectNoRequest(ctx context.Context, owner *corev1.Pod) {
-	GinkgoHelper()
-	requests := &atomic.Int64{}
-	reconciler := &controllers.CompanionReconciler{Dependencies: underTest.Companions.Dependencies, Labeled: underTest.Companions.Labeled}
-	reconciler.Client = refusingClient(requests)
-	reconciler.Live = reconciler.Client
-	expectQuietReconcile := func(g Gomega) {
-		g.Expect(companionsNow(ctx, g, underTest.GetClient(), owner.Namespace)).To(HaveLen(1))
-		requests.Store(0)
-		result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(owner)})
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(result).To(BeZero())
-		g.Expect(requests.Load()).To(BeZero(), "requests in a reconcile of a pod with a companion")
-	}
-	Eventually(expectQuietReconcile).WithContext(ctx).Should(Succeed())
-	for range 3 {
-		expectQuietReconcile(Default)
-	}
-}
-
 // companionsNow returns the companions in a namespace.
 func companionsNow(ctx context.Context, g Gomega, c client.Client, namespace string) []corev1.Pod {
 	list := &corev1.PodList{}
@@ -101,18 +70,6 @@ func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *cor
 		g.Expect(metav1.IsControlledBy(&all[0], owner)).To(BeTrue())
 	}).WithContext(ctx).Should(Succeed())
 	return &all[0]
-}
-
-// eventuallyAnother waits until a new companion replaces the given companion.
-func eventuallyAnother(ctx context.Context, owner, last *corev1.Pod) *corev1.Pod {
-	GinkgoHelper()
-	var next *corev1.Pod
-	Eventually(func(g Gomega) {
-		next = get(ctx, g, last.Namespace, last.Name, &corev1.Pod{})
-		g.Expect(next.UID).NotTo(Equal(last.UID))
-		g.Expect(metav1.IsControlledBy(next, owner)).To(BeTrue())
-	}).WithContext(ctx).Should(Succeed())
-	return next
 }
 
 // expectCompanions waits until an Echo's status reports the given number of companions.

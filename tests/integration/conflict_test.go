@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,26 +49,9 @@ var _ = Describe("a name that is taken", func() {
 		expectUntouched(ctx, k8s, foreign)
 		Expect(childrenOf(ctx, echo)).To(BeZero())
 	},
-		Entry("by a Service", &corev1.Service{ObjectMeta: theirs, Spec: ports}, 0),
-		Entry("by a Deployment", &appsv1.Deployment{ObjectMeta: theirs, Spec: pods}, 1),
 		Entry("by a Service with the operator's label", &corev1.Service{ObjectMeta: disguised, Spec: ports}, 0),
-		Entry("by a Deployment with the operator's label", &appsv1.Deployment{ObjectMeta: disguised, Spec: pods}, 1),
-		Entry("by a Service with another owner", &corev1.Service{ObjectMeta: owned, Spec: ports}, 0),
 		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}, 1),
 	)
-
-	It("is reported for an Ingress, too", func(ctx SpecContext) {
-		foreign := &networkingv1.Ingress{ObjectMeta: theirs,
-			Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "theirs.example.com"}}}}
-		foreign.Namespace = newNamespace(ctx)
-		Expect(k8s.Create(ctx, foreign)).To(Succeed())
-		echo := support.Echo(foreign.Namespace, foreign.Name, func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
-		})
-		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Message", HavePrefix("The Ingress taken already exists")))
-		expectUntouched(ctx, k8s, foreign)
-	})
 
 	It("is used once the existing object is deleted", func(ctx SpecContext) {
 		foreign := &corev1.Service{ObjectMeta: theirs, Spec: ports}

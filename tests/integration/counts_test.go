@@ -11,19 +11,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -82,42 +76,6 @@ var _ = Describe("what an Echo costs", SpecPriority(1), func() {
 		Expect(restarted.total()).To(BeNumerically("<=", limit))
 	})
 
-	It("is twelve requests for the deletion of a ready Echo", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		server, admin := startCluster()
-		allowMetrics(ctx, admin)
-		program := startCounted(ctx, server, admin)
-		for i := range manyEchoes {
-			Expect(admin.Create(ctx, support.Echo("default", fmt.Sprintf("echo-%d", i)))).To(Succeed())
-		}
-		deployments := &appsv1.DeploymentList{}
-		Eventually(func(g Gomega) {
-			g.Expect(admin.List(ctx, deployments)).To(Succeed())
-			g.Expect(deployments.Items).To(HaveLen(manyEchoes))
-		}).WithContext(ctx).Should(Succeed())
-		for i := range deployments.Items {
-			Expect(support.RollOut(ctx, admin, &deployments.Items[i])).To(Succeed())
-		}
-		list := &v1.EchoList{}
-		Eventually(func(g Gomega) {
-			g.Expect(admin.List(ctx, list)).To(Succeed())
-			g.Expect(list.Items).To(HaveEach(HaveField("Status.Phase", v1.PhaseReady)))
-		}).WithContext(ctx).Should(Succeed())
-		eventuallyEvents(ctx, admin, "Ready", manyEchoes)
-		before := program.countsAtRest(ctx, manyEchoes)
-		Expect(admin.DeleteAllOf(ctx, &v1.Echo{}, client.InNamespace("default"))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(admin.List(ctx, list)).To(Succeed())
-			g.Expect(list.Items).To(HaveEach(HaveField("Status.Phase", v1.PhaseTerminating)))
-		}).WithContext(ctx).Should(Succeed())
-		Eventually(func(g Gomega) {
-			finishDeletions(ctx, g, admin)
-			g.Expect(admin.List(ctx, list)).To(Succeed())
-			g.Expect(list.Items).To(BeEmpty())
-		}).WithContext(ctx).Should(Succeed())
-		after := program.countsAtRest(ctx, manyEchoes)
-		Expect(after.total()-before.total()).To(BeNumerically("<=", 1.02*maxDeletionRequests*manyEchoes), "requests")
-	})
-
 	It("is little in a reconcile that changes nothing", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := support.Echo(newNamespace(ctx), "x")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
@@ -151,22 +109,6 @@ func startCounted(ctx context.Context, server *envtest.Environment, admin client
 	startProgram([]string{"KUBECONFIG=" + writeKubeconfig(kubeconfigFor(p.sent.proxy(server.Config)))}, "--health-probe-bind-address=0",
 		"--metrics-bind-address="+address)
 	return p
-}
-
-// finishDeletions removes the finalizers of deleted children, as the garbage collector does when their dependents are gone. Deployments are
-// last, because they have pods.
-func finishDeletions(ctx context.Context, g Gomega, admin client.Client) {
-	for _, kind := range []client.ObjectList{&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}, &appsv1.DeploymentList{}} {
-		g.Expect(admin.List(ctx, kind, client.InNamespace("default"))).To(Succeed())
-		g.Expect(meta.EachListItem(kind, func(item runtime.Object) error {
-			child := item.(client.Object)
-			if child.GetDeletionTimestamp() == nil {
-				return nil
-			}
-			child.SetFinalizers(nil)
-			return client.IgnoreNotFound(admin.Update(ctx, child))
-		})).To(Succeed())
-	}
 }
 
 // eventuallyEvents waits until the default namespace has at least the given number of events with a reason.

@@ -38,15 +38,8 @@ var _ = Describe("drift", func() {
 			support.EventuallyObject(ctx, k8s, child).Should(WithTransform(metadataAndSpec, Equal(before)))
 			expectNoWrite(ctx, echo)
 		},
-		deploymentEntry("replicas", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(7)) }),
 		deploymentEntry("image", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "other" }),
-		deploymentEntry("environment", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = nil }),
-		deploymentEntry("security context", func(d *appsv1.Deployment) {
-			d.Spec.Template.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true)
-		}),
 		deploymentEntry("label that the operator selects", func(d *appsv1.Deployment) { d.Labels = nil }),
-		serviceEntry("selector", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} }),
-		serviceEntry("target port", func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) }),
 		serviceEntry("selector, which is set as a whole", func(s *corev1.Service) { s.Spec.Selector["more"] = "narrow" }),
 		serviceEntry("number of a port, which is its key", func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }),
 		serviceEntry("protocol of a port, which is its key", func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }),
@@ -54,14 +47,8 @@ var _ = Describe("drift", func() {
 			s.Spec.Ports[0].Port, s.Spec.Ports[0].TargetPort = 99, intstr.FromInt32(1)
 		}),
 		serviceEntry("name of a port", func(s *corev1.Service) { s.Spec.Ports[0].Name = "other" }),
-		serviceEntry("application protocol of a port", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = new("https") }),
 		serviceEntry("no application protocol", func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = nil }),
-		serviceEntry("a common label", func(s *corev1.Service) { s.Labels["team"] = "other" }),
 		serviceEntry("no common annotation", func(s *corev1.Service) { s.Annotations = nil }),
-		deploymentEntry("a common label of the pods", func(d *appsv1.Deployment) { delete(d.Spec.Template.Labels, "team") }),
-		deploymentEntry("a common annotation of the pods", func(d *appsv1.Deployment) {
-			d.Spec.Template.Annotations["example.org/owner"] = "other"
-		}),
 		deploymentEntry("number of a container port, which is its key", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort = 99
 		}),
@@ -74,9 +61,6 @@ var _ = Describe("drift", func() {
 		ingressEntry("a host that the operator does not set", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.example.com" }),
 		ingressEntry("path type", func(i *networkingv1.Ingress) {
 			i.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeExact)
-		}),
-		ingressEntry("number of the port", func(i *networkingv1.Ingress) {
-			i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number = 99
 		}),
 		Entry("NetworkPolicy: no peers, which would allow all clients", &networkingv1.NetworkPolicy{}, func(o client.Object) {
 			o.(*networkingv1.NetworkPolicy).Spec.Ingress[0].From = nil

@@ -6,7 +6,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,36 +82,5 @@ var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordere
 		set(ctx, echo, "")
 		third := eventually(ctx, echo, corev1.IPFamilyPolicySingleStack, four)
 		Expect(third.UID).NotTo(Equal(second.UID))
-	}, SpecTimeout(specTimeout))
-
-	It("an Echo reports which ServiceAccount is missing, and its pods have no token of an existing one", func(ctx SpecContext) {
-		echo := support.Echo("default", "identified", func(e *v1.Echo) { e.Spec.ServiceAccountName = "mesh" })
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		deployment := &appsv1.Deployment{}
-		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), deployment) }).WithContext(ctx).Should(Succeed())
-		template := deployment.Spec.Template
-		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-		pod.Namespace, pod.GenerateName = "default", "identified-"
-		refused := admin.Create(ctx, pod.DeepCopy(), client.DryRunAll)
-		Expect(refused).To(HaveOccurred())
-
-		before := deployment.DeepCopy() // report the error as the Kubernetes controllers do
-		deployment.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue,
-			Reason: "FailedCreate", Message: refused.Error()}}
-		Expect(admin.Status().Patch(ctx, deployment, client.MergeFrom(before))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-			g.Expect(echo).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonServiceAccountNotFound))
-			g.Expect(echo.Status.Phase).To(Equal(v1.PhaseWarning))
-			g.Expect(echo.Status.Message).To(
-				ContainSubstring("The ServiceAccount mesh does not exist. Create it, or change spec.serviceAccountName."))
-		}).WithContext(ctx).Should(Succeed())
-
-		By("creating the ServiceAccount")
-		Expect(admin.Create(ctx, &corev1.ServiceAccount{Namespace: "default", Name: "mesh"})).To(Succeed())
-		Eventually(func() error { return admin.Create(ctx, pod, client.DryRunAll) }).WithContext(ctx).Should(Succeed())
-		Expect(pod.Spec.ServiceAccountName).To(Equal("mesh"))
-		Expect(pod.Spec.Volumes).To(BeEmpty())
-		Expect(pod.Spec.Containers[0].VolumeMounts).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 })

@@ -168,17 +168,6 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 		eventuallyGone(ctx, admin, route)
 	})
 
-	It("another client's route stays unchanged", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := routed("taken")
-		foreign := &gatewayv1.HTTPRoute{Namespace: namespace, Name: echo.Name}
-		Expect(admin.Create(ctx, foreign)).To(Succeed())
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseFailed),
-			HaveField("Message", HavePrefix("The HTTPRoute taken already exists, was not created for this Echo")))))
-		expectUntouched(ctx, admin, foreign)
-		Expect(admin.Delete(ctx, echo)).To(Succeed())
-	})
-
 	It("an Echo reports that its Gateway was deleted, and keeps its route while paused", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("other")
 		gateway := &gatewayv1.Gateway{}
@@ -213,19 +202,6 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 		expectRoute(ctx, both, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
 		eventuallyReleased(ctx, admin, echo, route)
-	})
-
-	It("a route that is no longer desired is deleted at the next start", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := routed("left", func(e *v1.Echo) { e.Spec.Gateway.Enabled = false })
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), &corev1.Service{}) }).WithContext(ctx).Should(Succeed())
-		run.stop()
-		left := &gatewayv1.HTTPRoute{Namespace: namespace, Name: echo.Name, Labels: map[string]string{
-			"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}}
-		Expect(admin.Create(ctx, left)).To(Succeed())
-		run = startReplica(gatewayAPI.config(server.Config), func(*operator.Options) {})
-		eventuallyGone(ctx, admin, left)
 	})
 
 	It("the operator continues when the API is deleted, and when it is installed again", SpecTimeout(specTimeout), func(ctx SpecContext) {

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -77,31 +76,6 @@ Echo/web +2/2 +Ready +\S+
 		Expect(stdout).To(MatchRegexp(`(?m)^NODE +PROBLEMS\n` + node.Name + ` +Unschedulable$`))
 		Expect(stdout).To(
 			MatchRegexp(`(?m)^LAST SEEN +OBJECT +WARNING +MESSAGE\n(.*\n)*\S+ +Echo/web +NodeProblem +Node "` + node.Name + `", which runs`))
-	})
-
-	It("prints the same as JSON", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web"))
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(maxReplicas + 1)) })
-		expectFailed(ctx, echo, v1.ReasonInvalidSpec, ContainSubstring("spec.replicas is 21"))
-		echo = echoNow(ctx, Default, echo.Namespace, echo.Name)
-		text, _ := status(1, "web", "-n", echo.Namespace)
-		Expect(text).To(HavePrefix("Echo " + echo.Namespace + "/web: Failed, 2/21 ready\n" + echo.Status.Message + "\n"))
-		Expect(strings.Count(text, echo.Status.Message)).To(Equal(1), text)
-
-		type shown struct {
-			Message string
-			Objects []struct{ Kind, Owner string }
-		}
-		one, all := shown{}, struct{ Items []shown }{}
-		output, stderr := status(1, "web", "-n", echo.Namespace, "-o", "json")
-		Expect(json.Unmarshal([]byte(output), &one)).To(Succeed())
-		Expect(one.Message).To(Equal(echo.Status.Message))
-		Expect(one.Objects).To(ContainElement(struct{ Kind, Owner string }{"Deployment", "Echo/web"}))
-		Expect(strings.Count(output, `"message"`)).To(Equal(1), output)
-		Expect(stderr).To(BeEmpty())
-		output, _ = status(1, "-n", echo.Namespace, "-o", "json")
-		Expect(json.Unmarshal([]byte(output), &all)).To(Succeed())
-		Expect(all.Items).To(Equal([]shown{{Message: echo.Status.Message}}))
 	})
 
 	It("is found and completed by kubectl under its own name and the name that krew gives it", func(ctx SpecContext) {

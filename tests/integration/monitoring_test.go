@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,59 +86,6 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		Expect(admin.Patch(ctx, echo, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"monitoring":null}}`)))).To(Succeed())
 		eventuallyGone(ctx, admin, named(objects.NewPodMonitor(), echo))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, objects.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
-	})
-
-	It("a PodMonitor loses the common metadata that its Echo no longer has", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := support.Echo(own, "relabeled", monitored, func(e *v1.Echo) {
-			e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"release": "a"}, Annotations: v1.Annotations{"owner": "a"}}
-		})
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			monitor := monitorOf(ctx, g, echo)
-			g.Expect(monitor.GetLabels()).To(HaveKeyWithValue("release", "a"))
-			g.Expect(monitor.GetAnnotations()).To(HaveKeyWithValue("owner", "a"))
-		}).WithContext(ctx).Should(Succeed())
-		patch := func(o client.Object, text string) {
-			Expect(admin.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(text)))).To(Succeed())
-		}
-		patch(monitorOf(ctx, Default, echo), `{"metadata":{"labels":{"theirs":"b"}}}`)
-		patch(echo, `{"spec":{"commonMetadata":null}}`)
-		Eventually(func(g Gomega) {
-			monitor := monitorOf(ctx, g, echo)
-			g.Expect(monitor.GetLabels()).To(And(Not(HaveKey("release")), HaveKeyWithValue("theirs", "b")))
-			g.Expect(monitor.GetAnnotations()).NotTo(HaveKey("owner"))
-		}).WithContext(ctx).Should(Succeed())
-	})
-
-	It("a PodMonitor that lost its labels in a paused Echo is deleted when disabled", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := support.Echo(own, "hidden", monitored)
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
-		patch := func(o client.Object, text string) {
-			Expect(admin.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(text)))).To(Succeed())
-		}
-		patch(echo, `{"spec":{"paused":true}}`)
-		patch(monitorOf(ctx, Default, echo), `{"metadata":{"labels":null}}`)
-		patch(echo, `{"spec":{"paused":false,"monitoring":null}}`)
-		eventuallyGone(ctx, admin, named(objects.NewPodMonitor(), echo))
-	})
-
-	It("another client's PodMonitor stays unchanged, and does not make the Echo fail", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := support.Echo(own, "taken", monitored)
-		foreign := objects.PodMonitor(echo).Desired
-		foreign.SetOwnerReferences(nil)
-		Expect(admin.Create(ctx, foreign)).To(Succeed())
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			events := &eventsv1.EventList{}
-			g.Expect(admin.List(ctx, events, client.InNamespace(own))).To(Succeed())
-			g.Expect(events.Items).To(ContainElement(And(HaveField("Reason", "NotMonitored"), HaveField("Regarding.Name", "taken"),
-				HaveField("Note", ContainSubstring("already exists")))))
-			now := &v1.Echo{}
-			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), now)).To(Succeed())
-			g.Expect(now.Status.Phase).To(Equal(v1.PhasePending))
-		}).WithContext(ctx).Should(Succeed())
-		expectUntouched(ctx, admin, foreign)
 	})
 
 	It("the operator works without permissions for PodMonitors", SpecTimeout(specTimeout), func(ctx SpecContext) {

@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -111,23 +110,6 @@ var _ = Describe("a namespace without the operator's permissions", Ordered, Spec
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(other), other)).To(Succeed())
 		Expect(other.Finalizers).To(ConsistOf(v1.Finalizer))
 	}, SpecTimeout(specTimeout))
-
-	It("makes the program exit with instructions if there is no other namespace", func(ctx SpecContext) {
-		session := newRestrictedProgram(ctx, server, admin, "none").start()
-		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
-		Expect(oneLine(session)).To(And(ContainSubstring("WATCH_NAMESPACE"), ContainSubstring("in namespace none-a: create a RoleBinding"),
-			ContainSubstring("list and watch echoes.example.com, list and watch pods, list and watch services, list and watch deployments.apps")))
-	}, SpecTimeout(specTimeout))
-
-	It("does not prevent the program from stopping while its caches cannot be filled", func(ctx SpecContext) {
-		run := newRestrictedProgram(ctx, server, admin, "unfilled")
-		session := run.startWatching("")
-		Eventually(func(g Gomega) { g.Expect(run.probe(ctx, g, "/readyz/caches")).To(ContainSubstring("Echo")) }).WithContext(ctx).Should(
-			Succeed())
-		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("forbidden"))
-		session.Terminate()
-		Eventually(session).WithContext(ctx).Should(gexec.Exit(0))
-	}, SpecTimeout(specTimeout))
 })
 
 // restrictedProgram is an operator that watches the namespaces NAME-a and NAME-b. Tests grant and revoke this operator's permissions.
@@ -153,13 +135,8 @@ func newRestrictedProgram(ctx context.Context, server *envtest.Environment, admi
 
 func (r *restrictedProgram) start() *gexec.Session {
 	GinkgoHelper()
-	return r.startWatching(r.name + "-a," + r.name + "-b")
-}
-
-func (r *restrictedProgram) startWatching(namespaces string) *gexec.Session {
-	GinkgoHelper()
 	r.probes = reserveAddress()
-	return startProgram([]string{"KUBECONFIG=" + r.kubeconfig, "WATCH_NAMESPACE=" + namespaces}, "--leader-elect",
+	return startProgram([]string{"KUBECONFIG=" + r.kubeconfig, "WATCH_NAMESPACE=" + r.name + "-a," + r.name + "-b"}, "--leader-elect",
 		"--leader-election-namespace="+r.name+"-own", "--health-probe-bind-address="+r.probes, "--metrics-bind-address=0")
 }
 

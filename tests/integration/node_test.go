@@ -7,13 +7,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -40,69 +36,6 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, elsewhere)
 	})
 
-	It("is named in its own event if the Echo's pods start on two such nodes at the same time", func(ctx SpecContext) {
-		first, second := newNode(ctx, k8s), newNode(ctx, k8s)
-		cordon(ctx, first, true)
-		cordon(ctx, second, true)
-		echo := support.Echo(newNamespace(ctx), "both")
-		createEcho(ctx, echo)
-		one, other := createPod(ctx, echo, "both-1"), createPod(ctx, echo, "both-2")
-		bind(ctx, k8s, one, first)
-		bind(ctx, k8s, other, second)
-		expectNodeEvents(ctx, echo, `NodeProblem Node "`+first.Name+`", which *`, `NodeProblem Node "`+second.Name+`", which *`)
-	})
-
-	It("is reported as the cause of missing pods while it is not ready or under pressure", func(ctx SpecContext) {
-		node := newNode(ctx, k8s)
-		echo := createOn(ctx, support.Echo(newNamespace(ctx), "lost"), node)
-
-		By("becoming not ready")
-		setConditions(ctx, node,
-			corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
-			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionUnknown})
-		expectNodeEvents(ctx, echo,
-			`NodeProblem Node "`+node.Name+
-				`", which runs 2 pods of this Echo, has a problem: Ready is Unknown: Kubelet stopped posting node status.`)
-		setOneNotReady(ctx, echo)
-		expectCause(ctx, echo, v1.ReasonNodeProblem,
-			"Pod lost-1 runs on node "+node.Name+
-				`, which has a problem: "Ready is Unknown: Kubelet stopped posting node status". Repair the node`)
-		expectPhase(ctx, echo, v1.PhaseWarning)
-
-		By("remaining the cause during a rollout")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Image = "other" })
-		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut))
-		expectPhase(ctx, echo, v1.PhaseWarning)
-
-		By("being under pressure instead")
-		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
-			corev1.NodeCondition{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue,
-				Message: "kubelet has insufficient memory available"})
-		expectNodeEvents(ctx, echo, "NodeProblem *",
-			`NodeProblem Node "`+node.Name+
-				`", which runs 2 pods of this Echo, has a problem: MemoryPressure is True: kubelet has insufficient memory available.`)
-		expectPhase(ctx, echo, v1.PhaseWarning)
-
-		By("recovering")
-		setConditions(ctx, node, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue})
-		expectNodeEvents(ctx, echo, "NodeProblem *", "NodeProblem *", "NodeRecovered *")
-		expectPhase(ctx, echo, v1.PhaseUpdating)
-		rollOut(ctx, echo.Namespace, echo.Name)
-		expectPhase(ctx, echo, v1.PhaseReady)
-	})
-
-	It("is not considered deleted before it is in the cache", func(ctx SpecContext) {
-		node := newNode(ctx, k8s)
-		echo := createOn(ctx, support.Echo(newNamespace(ctx), "early"), node)
-		early := controllers.EchoReconciler{Dependencies: underTest.Echoes.Dependencies,
-			Gateways: underTest.Echoes.Gateways, Labeled: underTest.Echoes.Labeled}
-		early.Client = withoutNodes{underTest.GetClient()}
-		_, err := early.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
-		Expect(err).NotTo(HaveOccurred())
-		expectNodeEvents(ctx, echo)
-		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.NodeProblems).To(BeEmpty())
-	})
-
 	It("is reported as deleted until its pods are deleted", func(ctx SpecContext) {
 		node := newNode(ctx, k8s)
 		echo := createOn(ctx, support.Echo(newNamespace(ctx), "orphaned"), node)
@@ -118,16 +51,6 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered Node "`+node.Name+`" no longer runs pods of this Echo.`)
 	})
 })
-
-// withoutNodes is a client whose cache does not contain any nodes yet.
-type withoutNodes struct{ client.Client }
-
-func (c withoutNodes) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	if _, isNode := object.(*corev1.Node); isNode {
-		return apierrors.NewNotFound(corev1.Resource("nodes"), key.Name)
-	}
-	return c.Client.Get(ctx, key, object, options...)
-}
 
 // createOn creates a Ready Echo whose two pods run on a node.
 func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
@@ -156,12 +79,6 @@ func setOneNotReady(ctx context.Context, echo *v1.Echo) {
 func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
 	GinkgoHelper()
 	edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = unschedulable })
-}
-
-// setConditions sets a node's conditions, as the kubelet or the node controller does.
-func setConditions(ctx context.Context, node *corev1.Node, conditions ...corev1.NodeCondition) {
-	GinkgoHelper()
-	patchStatus(ctx, node, func(n *corev1.Node) { n.Status.Conditions = conditions })
 }
 
 // expectNodeEvents expects that an Echo has exactly these events about nodes, each given as a reason and a note. A final * matches the rest

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -68,17 +67,6 @@ var _ = Describe("the program", Ordered, func() {
 		Expect(leaseHolder(ctx, Default, c, "default")).To(BeEmpty())
 		Expect(session.Err.Contents()).NotTo(ContainSubstring("canary-4711"))
 	})
-
-	// Both signals are pending until the process continues, so that the first signal cannot stop the process before the second one arrives.
-	It("exits with code 1 at the second signal", func(ctx SpecContext) {
-		session := startProgram([]string{"KUBECONFIG=" + writeKubeconfig(suiteKubeconfig)}, "--health-probe-bind-address=0",
-			"--metrics-bind-address=0")
-		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("Starting workers"))
-		for _, next := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCONT} {
-			session.Signal(next)
-		}
-		Eventually(session).WithContext(ctx).Should(gexec.Exit(1))
-	}, SpecTimeout(specTimeout))
 })
 
 // startProgram starts the operator with no environment variables except the given ones. The operator is killed at the end of the test.

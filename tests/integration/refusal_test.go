@@ -22,7 +22,7 @@ import (
 var _ = Describe("an admission policy", func() {
 	It("that rejects a child is reported until the policy is gone, without an edit", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		allow := refuseServices(ctx, namespace, admissionregistrationv1.Create, "")
+		allow := refuseServices(ctx, namespace)
 		echo := support.Echo(namespace, "refused")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -34,21 +34,6 @@ var _ = Describe("an admission policy", func() {
 		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).Should(Succeed())
 		rollOut(ctx, namespace, echo.Name)
 		expectPhase(ctx, echo, v1.PhaseReady)
-	})
-
-	It("that rejects a deletion is reported, and the deletion continues once the policy is gone", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept"))
-		allow := refuseServices(ctx, echo.Namespace, admissionregistrationv1.Delete, metav1.StatusReasonRequestEntityTooLarge)
-		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonDeleting))
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonForbidden))
-			g.Expect(now.Status.Phase).To(Equal(v1.PhaseTerminating))
-		}).WithContext(ctx).Should(Succeed())
-		allow(ctx)
-		service := named(&corev1.Service{}, echo)
-		support.EventuallyObject(ctx, k8s, service).Should(HaveField("DeletionTimestamp", Not(BeNil())))
 	})
 })
 
@@ -63,26 +48,19 @@ var _ = Describe("a status that another client writes", func() {
 	})
 })
 
-// refuseServices makes the API server reject the given operation on the Services in a namespace. The response has the status code for the
-// given reason, or 422 if the reason is empty. The returned function permits the operation again.
-func refuseServices(
-	ctx context.Context, namespace string, operation admissionregistrationv1.OperationType, reason metav1.StatusReason,
-) func(context.Context) {
+// refuseServices makes the API server reject new Services in a namespace. The returned function permits them again.
+func refuseServices(ctx context.Context, namespace string) func(context.Context) {
 	GinkgoHelper()
-	validation := admissionregistrationv1.Validation{Expression: "false", Message: "no"}
-	if reason != "" {
-		validation.Reason = &reason
-	}
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
 		Name: namespace,
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-					Operations: []admissionregistrationv1.OperationType{operation},
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 					APIGroups:  []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}}},
 			},
-			Validations: []admissionregistrationv1.Validation{validation},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no"}},
 		},
 	}
 	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
@@ -99,15 +77,8 @@ func refuseServices(
 	DeferCleanup(allow)
 	probe := &corev1.Service{Namespace: namespace, Name: "probe",
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-	if operation == admissionregistrationv1.Delete {
-		Expect(k8s.Create(ctx, probe.DeepCopy())).To(Succeed())
-	}
 	Eventually(func(g Gomega) { // the API server takes a moment to enforce a policy
-		err := k8s.Create(ctx, probe.DeepCopy(), client.DryRunAll)
-		if operation == admissionregistrationv1.Delete {
-			err = k8s.Delete(ctx, probe.DeepCopy(), client.DryRunAll)
-		}
-		g.Expect(err).To(MatchError(ContainSubstring("denied request")))
+		g.Expect(k8s.Create(ctx, probe.DeepCopy(), client.DryRunAll)).To(MatchError(ContainSubstring("denied request")))
 	}).WithContext(ctx).Should(Succeed())
 	return allow
 }

@@ -39,16 +39,6 @@ var _ = Describe("the number of replicas", func() {
 			HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(0)))))
 	})
 
-	It("is 1 by default, and 2 if the manifest specifies 2", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		for name, spec := range map[string]string{"one": "{}", "two": "{replicas: 2}"} {
-			apply(ctx, namespace, name, spec)
-			rollOut(ctx, namespace, name)
-		}
-		Expect(*deploymentNow(ctx, Default, namespace, "one").Spec.Replicas).To(BeEquivalentTo(1))
-		Expect(*deploymentNow(ctx, Default, namespace, "two").Spec.Replicas).To(BeEquivalentTo(2))
-	})
-
 	It("keeps an autoscaler's value when a manifest without replicas is applied again", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		for name, flags := range map[string][]string{"client": nil, "server": {"--server-side"}} {
@@ -57,20 +47,6 @@ var _ = Describe("the number of replicas", func() {
 			apply(ctx, namespace, name, "{port: 8081}", flags...)
 			Expect(echoNow(ctx, Default, namespace, name).Spec.Replicas).To(HaveValue(BeEquivalentTo(3)), name)
 		}
-	})
-
-	It("is unchanged when a second field manager applies only other fields", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		apply(ctx, namespace, "shared", "{replicas: 3}", "--server-side", "--field-manager=first")
-		apply(ctx, namespace, "shared", "{service: {port: 81}}", "--server-side", "--field-manager=second")
-		Expect(echoNow(ctx, Default, namespace, "shared").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
-	})
-
-	It("returns to the default after 'kubectl replace' without it, as in a Deployment", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		apply(ctx, namespace, "replaced", "{replicas: 3}")
-		kubectlInput(ctx, echoManifest(namespace, "replaced", "{}"), "replace", "-f", "-")
-		Expect(echoNow(ctx, Default, namespace, "replaced").Spec.Replicas).To(HaveValue(BeEquivalentTo(1)))
 	})
 
 	It("moves from a manifest to an autoscaler with the documented steps, without changing", func(ctx SpecContext) {

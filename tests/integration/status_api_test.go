@@ -14,7 +14,6 @@ import (
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -90,29 +89,6 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		Eventually(operator.Err).WithContext(ctx).Should(gbytes.Say(`"level":"debug".*"msg":"Access denied."`))
 	})
 
-	It("returns only the Echoes in a namespace, or the single Echo, that a user may read", func(ctx SpecContext) {
-		echoes := rbacv1.PolicyRule{APIGroups: []string{"example.com"}, Resources: []string{"echoes"}, Verbs: []string{"list"}}
-		allow(ctx, "here", "default", echoes)
-		expect(ctx, "here", "/echoes?namespace=default", http.StatusOK, `"name": "many-0001"`)
-		expect(ctx, "here", "/echoes?namespace=kube-system", http.StatusForbidden, "kube-system")
-		expect(ctx, "here", "/echoes", http.StatusForbidden, "cluster scope")
-		expect(ctx, "here", "/echoes/default/many-0001", http.StatusForbidden, "cannot get")
-
-		echoes.Verbs, echoes.ResourceNames = []string{"get"}, []string{"many-0001"}
-		allow(ctx, "one", "default", echoes)
-		expect(ctx, "one", "/echoes/default/many-0001", http.StatusOK, `"name": "many-0001"`)
-		expect(ctx, "one", "/echoes/default/many-0002", http.StatusForbidden, "cannot get")
-	})
-
-	It("reports the problem with an invalid request", func(ctx SpecContext) {
-		expect(ctx, "reader", "/echoes?namespace=No!", http.StatusBadRequest, `namespace: \"No!\" is not a valid namespace name`)
-		expect(ctx, "reader", "/echoes/default/absent", http.StatusNotFound, `Echo \"absent\" not found in namespace \"default\"`)
-		expect(ctx, "reader", "/echoes/default/many-0001/pods", http.StatusNotFound, "")
-		status, _ := request(ctx, Default, "reader", http.MethodDelete, "/echoes/default/many-0001")
-		Expect(status).To(Equal(http.StatusMethodNotAllowed))
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: "default", Name: "many-0001"}, &v1.Echo{})).To(Succeed())
-	})
-
 	It("lists 1,000 Echoes without requesting data from the API server", func(ctx SpecContext) {
 		list := func(g Gomega) []apiEcho {
 			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes")
@@ -136,44 +112,6 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 			g.Expect(sent.data()[len(before):]).To(BeEmpty(), "requests by ten lists of %d Echoes", many)
 		}).WithContext(ctx).Should(Succeed())
 		Expect(slices.IsSortedFunc(list(Default), func(a, b apiEcho) int { return strings.Compare(a.Name, b.Name) })).To(BeTrue())
-	})
-
-	It("shows the spec and the status of an Echo, and its pods by node", func(ctx SpecContext) {
-		echo := support.Echo("kube-public", "shown", func(e *v1.Echo) {
-			e.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", Value: "hush"}}
-		})
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes/kube-public/shown")
-			g.Expect(status).To(Equal(http.StatusOK), text)
-			g.Expect(text).NotTo(ContainSubstring("hush"))
-			var shown apiEcho
-			g.Expect(json.Unmarshal([]byte(text), &shown)).To(Succeed())
-			g.Expect(shown.Spec.Env).To(Equal([]string{"TOKEN"}))
-			g.Expect(shown.Status.Phase).To(Equal(v1.PhasePending))
-		}).WithContext(ctx).Should(Succeed())
-
-		pod := &corev1.Pod{
-			Namespace: "kube-public", Name: "shown-1",
-			Labels: map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": "shown",
-				"app.kubernetes.io/managed-by": "echo-operator"},
-			OwnerReferences: []metav1.OwnerReference{
-				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shown", UID: "some", Controller: new(true)}},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "i"}}},
-		}
-		Expect(admin.Create(ctx, pod)).To(Succeed())
-		node := newNode(ctx, admin)
-		bind(ctx, admin, pod, node)
-		Eventually(func(g Gomega) {
-			_, text := request(ctx, g, "reader", http.MethodGet, "/echoes?namespace=kube-public")
-			var answer struct{ Items []apiEcho }
-			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
-			shown := slices.IndexFunc(answer.Items, func(e apiEcho) bool { return e.Name == "shown" })
-			g.Expect(shown).To(BeNumerically(">=", 0))
-			g.Expect(answer.Items[shown].Nodes).To(HaveLen(1))
-			g.Expect(answer.Items[shown].Nodes[0].Name).To(Equal(node.Name))
-			g.Expect(answer.Items[shown].Nodes[0].Pods).To(ConsistOf(apiPod{Name: "shown-1", State: "Pending"}))
-		}).WithContext(ctx).Should(Succeed())
 	})
 
 	It("serves a known client during a flood of made-up tokens", func(ctx SpecContext) {

@@ -6,8 +6,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -82,17 +82,23 @@ var _ = Describe("the status", func() {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", Equal(map[string][]string{})))
 	})
+})
 
-	It("reports that a quota is exceeded, and recovers", func(ctx SpecContext) {
-		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "short"))
-		setReplicaFailure(ctx, echo, `pods "short-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`)
-		expectCause(ctx, echo, v1.ReasonQuotaExceeded, `A resource quota rejects the pods: "exceeded quota: few, requested: pods=1`)
-		rollOut(ctx, echo.Namespace, echo.Name)
-	})
-
-	It("is Ready if the Echo is scaled to zero", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "none", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }))
-		Expect(echo).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero))
+var _ = Describe("the message of an Echo that is ready", func() {
+	It("mentions an Ingress while it has no address", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web", func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "web.example.com", ClassName: "nginx"}
+		}))
+		message := func() AsyncAssertion { return support.EventuallyObject(ctx, k8s, echo) }
+		without := HaveField("Status.Message", HavePrefix("The Ingress has no address yet. "))
+		message().Should(without)
+		ingress := named(&networkingv1.Ingress{}, echo)
+		patchStatus(ctx, ingress, func(i *networkingv1.Ingress) {
+			i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+		})
+		message().Should(HaveField("Status.Message", "2 of 2 pods are ready."))
+		patchStatus(ctx, ingress, func(i *networkingv1.Ingress) { i.Status.LoadBalancer.Ingress = nil })
+		message().Should(And(without, HaveField("Status.Phase", v1.PhaseReady)))
 	})
 })
 
@@ -102,18 +108,6 @@ func setDeploymentStatus(ctx context.Context, echo *v1.Echo, available int32, re
 	Eventually(func(g Gomega) {
 		g.Expect(support.SetDeploymentStatus(ctx, k8s, deploymentNow(ctx, g, echo.Namespace, echo.Name), available, reason)).To(Succeed())
 	}).WithContext(ctx).Should(Succeed())
-}
-
-// setReplicaFailure sets the status that a Deployment has when its ReplicaSet cannot create pods.
-func setReplicaFailure(ctx context.Context, echo *v1.Echo, message string) {
-	GinkgoHelper()
-	d := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
-	d.Status.ObservedGeneration = d.Generation
-	d.Status.Conditions = []appsv1.DeploymentCondition{
-		{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetCreated"},
-		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: message},
-	}
-	Expect(k8s.Status().Update(ctx, d)).To(Succeed())
 }
 
 // createPod creates one of an Echo's pods, as the ReplicaSet controller does.

@@ -68,15 +68,6 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 
 	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx), support.RouteCRD(ctx)) })
 
-	It("follows the intermediate profile where the cluster sets no profile", func(ctx SpecContext) {
-		run, address := prepare(ctx, "without", openshiftRules())
-		run()
-		accepts(ctx, address, tls.VersionTLS12, HaveField("CipherSuite", BeElementOf(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256)))
-		accepts(ctx, address, tls.VersionTLS13, HaveField("NegotiatedProtocol", ""))
-		refuses(ctx, address, tls.VersionTLS11)
-	}, SpecTimeout(specTimeout))
-
 	It("follows the profile of an OpenShift cluster, and restarts when the profile changes", func(ctx SpecContext) {
 		apiServer := &configv1.APIServer{Name: "cluster",
 			Spec: configv1.APIServerSpec{TLSSecurityProfile: &configv1.TLSSecurityProfile{Type: configv1.TLSProfileModernType,

@@ -77,14 +77,6 @@ var _ = Describe("traces", Ordered, func() {
 		}
 	})
 
-	It("are not created if they are disabled", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		c := startCollector(nil)
-		session := start("kube-public", "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_SDK_DISABLED=true")
-		reconcile(ctx, "kube-public", "silent")
-		stop(session)
-		Expect(c.Spans()).To(BeEmpty())
-	})
-
 	It("delay neither reconciles nor the end if the collector does not respond", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		end := make(chan struct{})
 		c := startCollector(func(http.ResponseWriter, *http.Request) { <-end })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -41,26 +40,6 @@ var _ = Describe("a webhook", func() {
 		expectNoWrite(ctx, echo)
 	})
 
-	It("that denies a child is reported as the cause, regardless of its code", func(ctx SpecContext) {
-		namespace, denies := newNamespace(ctx), &atomic.Bool{}
-		denies.Store(true)
-		admitDeployments(ctx, namespace, func(_ context.Context, request admission.Request) admission.Response {
-			if denies.Load() && request.Name == "denied" {
-				return admission.Errored(http.StatusBadRequest, errors.New("not on a Thursday"))
-			}
-			return admission.Allowed("")
-		})
-		echo := support.Echo(namespace, "denied")
-		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonForbidden))
-			g.Expect(now.Status.Message).To(ContainSubstring("denied the request: not on a Thursday"))
-		}).WithContext(ctx).Should(Succeed())
-		denies.Store(false)
-		Eventually(func(g Gomega) { deploymentNow(ctx, g, namespace, echo.Name) }).WithContext(ctx).Should(Succeed())
-	})
-
 	It("that changes the operator's fields does not cause repeated writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		calls := mutateDeployments(ctx, namespace, func(pods *corev1.PodSpec) {
@@ -82,7 +61,9 @@ var _ = Describe("a webhook", func() {
 // mutateDeployments registers a webhook that changes the Deployments in a namespace, and returns a counter of the webhook's calls.
 func mutateDeployments(ctx context.Context, namespace string, change func(*corev1.PodSpec)) *atomic.Int64 {
 	GinkgoHelper()
-	return admitDeployments(ctx, namespace, func(_ context.Context, request admission.Request) admission.Response {
+	calls := &atomic.Int64{}
+	handler := admission.HandlerFunc(func(_ context.Context, request admission.Request) admission.Response {
+		calls.Add(1)
 		deployment := &appsv1.Deployment{}
 		if err := json.Unmarshal(request.Object.Raw, deployment); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
@@ -93,16 +74,6 @@ func mutateDeployments(ctx context.Context, namespace string, change func(*corev
 			return admission.Errored(http.StatusInternalServerError, err)
 		}
 		return admission.PatchResponseFromRaw(request.Object.Raw, changed)
-	})
-}
-
-// admitDeployments registers an admission webhook for the Deployments in a namespace, and returns a counter of the webhook's calls.
-func admitDeployments(ctx context.Context, namespace string, decide admission.HandlerFunc) *atomic.Int64 {
-	GinkgoHelper()
-	calls := &atomic.Int64{}
-	handler := admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
-		calls.Add(1)
-		return decide(ctx, request)
 	})
 	server := httptest.NewTLSServer(&admission.Webhook{Handler: handler})
 	DeferCleanup(server.Close)
