@@ -123,9 +123,9 @@ func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 }
 
 // accompanied creates an Echo and a pod that has a companion.
-func accompanied(ctx context.Context, drain string) (*v1.Echo, *corev1.Pod) {
+func accompanied(ctx context.Context) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
-	echo := companionEcho(namespaces.New(ctx), "beside", drain)
+	echo := companionEcho(namespaces.New(ctx), "beside", "1s")
 	Expect(k8s.Create(ctx, echo)).To(Succeed())
 	owner := realcluster.WebPod(echo.Namespace, "web-0", echo.Name)
 	Expect(k8s.Create(ctx, owner)).To(Succeed())
@@ -204,4 +204,12 @@ func expectEndpoints(ctx context.Context, namespace, service string, wanted ...c
 	}
 	Eventually(there).WithContext(ctx).Should(Succeed())
 	Consistently(there).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
+}
+
+// ownerOf returns the UID of the pod that a companion belongs to, or "" for other pods.
+func ownerOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Pod" {
+		return owner.UID
+	}
+	return ""
 }

@@ -103,7 +103,7 @@ var _ = Describe("a companion", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("is not created again on a cordoned node until the node is uncordoned", Serial, func(ctx SpecContext) {
-		_, owner := accompanied(ctx, "1s")
+		_, owner := accompanied(ctx)
 		last := eventuallyCompanion(ctx, owner, "")
 		DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "uncordon", owner.Spec.NodeName) }, NodeTimeout(time.Minute))
 		realcluster.Kubectl(ctx, "cordon", owner.Spec.NodeName)
@@ -115,7 +115,7 @@ var _ = Describe("a companion", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("is deleted before its Echo, and created for the next Echo of that name", func(ctx SpecContext) {
-		echo, owner := accompanied(ctx, "1s")
+		echo, owner := accompanied(ctx)
 		last := eventuallyCompanion(ctx, owner, "")
 		edit(ctx, echo, func(s *v1.EchoSpec) { s.Replicas = new(int32(0)) }) // so that the deletion waits only for the companion
 		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())

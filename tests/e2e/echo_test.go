@@ -32,18 +32,6 @@ var _ = Describe("an Echo", func() {
 		}
 	}, SpecTimeout(10*time.Minute))
 
-	It("can be scaled with kubectl", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "scaled")
-		createReady(ctx, echo)
-		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=5")
-		waitReady(ctx, echo)
-		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(5))
-		Expect(probe(ctx, echo, "--count=2000", "--pods=5", "--interval=2ms").Pods).To(HaveLen(5))
-		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=0")
-		waitReady(ctx, echo)
-		Eventually(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(BeEmpty()) }).WithContext(ctx).Should(Succeed())
-	}, SpecTimeout(10*time.Minute))
-
 	It("drops no request while the image and the environment change and pods restart", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "rolling")
 		createReady(ctx, echo)
@@ -76,18 +64,6 @@ var _ = Describe("an Echo", func() {
 			Expect(pod.Spec.Containers[0].Env).To(ContainElement(HaveField("Name", "ECHO_INFO_COLOR")))
 		}
 	}, SpecTimeout(15*time.Minute))
-
-	It("restores a deleted child", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "losing")
-		createReady(ctx, echo)
-		for _, child := range []client.Object{&corev1.Service{}, &appsv1.Deployment{}} {
-			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), child)).To(Succeed())
-			Expect(k8s.Delete(ctx, child)).To(Succeed())
-			support.EventuallyObject(ctx, k8s, child).ShouldNot(HaveField("UID", child.GetUID()))
-		}
-		waitReady(ctx, echo)
-		Expect(probe(ctx, echo, "--count=20").Failed).To(BeZero())
-	}, SpecTimeout(10*time.Minute))
 
 	It("runs an image that is not the operator's own, on a port below 1024", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "foreign", func(e *v1.Echo) {
@@ -138,32 +114,19 @@ var _ = Describe("an operator that is killed", Serial, func() {
 		Expect(pods(ctx, Default, echo)).To(HaveLen(3))
 	}, SpecTimeout(10*time.Minute))
 
-	DescribeTable("continues a deletion",
-		func(ctx SpecContext, until func(SpecContext, *v1.Echo)) {
-			echo := support.Echo(namespaces.New(ctx), "ending")
-			createReady(ctx, echo)
-			Expect(k8s.Delete(ctx, echo)).To(Succeed())
-			until(ctx, echo)
-			killOperator(ctx)
-			realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
-			expectGone(ctx, echo)
-		},
-		Entry("that it may not have seen", SpecTimeout(10*time.Minute), func(SpecContext, *v1.Echo) {}),
-		Entry("when it has started to delete", SpecTimeout(10*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
-			Eventually(func(g Gomega) {
-				d := &appsv1.Deployment{}
-				g.Expect(client.IgnoreNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), d))).To(Succeed())
-				g.Expect(d.DeletionTimestamp.IsZero() && d.UID != "").To(BeFalse())
-			}).WithContext(ctx).Should(Succeed())
-		}),
-		Entry("when the last pods are terminating", SpecTimeout(10*time.Minute), func(ctx SpecContext, echo *v1.Echo) {
-			Eventually(func(g Gomega) {
-				list := &corev1.PodList{}
-				g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace))).To(Succeed())
-				g.Expect(len(list.Items)).To(BeNumerically("<", 2))
-			}).WithContext(ctx).WithPolling(10 * time.Millisecond).Should(Succeed())
-		}),
-	)
+	It("continues a deletion when it has started to delete", func(ctx SpecContext) {
+		echo := support.Echo(namespaces.New(ctx), "ending")
+		createReady(ctx, echo)
+		Expect(k8s.Delete(ctx, echo)).To(Succeed())
+		Eventually(func(g Gomega) {
+			d := &appsv1.Deployment{}
+			g.Expect(client.IgnoreNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), d))).To(Succeed())
+			g.Expect(d.DeletionTimestamp.IsZero() && d.UID != "").To(BeFalse())
+		}).WithContext(ctx).Should(Succeed())
+		killOperator(ctx)
+		realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
+		expectGone(ctx, echo)
+	}, SpecTimeout(10*time.Minute))
 
 	It("completes a deletion that was requested while it was stopped, and deletes nothing before it starts", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "waiting")

@@ -45,27 +45,6 @@ var _ = Describe("an Echo with TLS", func() {
 			expectUndisturbed(ctx, &pod)
 		}
 	}, SpecTimeout(20*time.Minute))
-
-	It("names a missing Secret, and starts when the Secret is created", func(ctx SpecContext) {
-		echo := echoWithTLS(namespaces.New(ctx), "waiting")
-		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(
-			HaveField("Message", And(ContainSubstring(certificateSecret), ContainSubstring("tls.crt"))), HaveField("ReadyReplicas", BeZero()))))
-		serial := applyCertificate(ctx, echo)
-		support.EventuallyObject(ctx, k8s, echo).WithTimeout(rotation).Should(HaveField("Status.Phase", v1.PhaseReady))
-		eventuallyServes(ctx, echo, serial)
-	}, SpecTimeout(15*time.Minute))
-
-	It("responds to gRPC health checks, with and without TLS", func(ctx SpecContext) {
-		echo := echoWithTLS(namespaces.New(ctx), "called")
-		applyCertificate(ctx, echo)
-		createReady(ctx, echo)
-		for _, url := range []string{echo.Status.URL, httpsURL(echo)} {
-			seen := realcluster.StartProber(ctx, echo.Namespace, url, "--grpc", "--insecure", "--count=50").Finish(ctx)
-			Expect(seen.Failed).To(BeZero(), "%s: %v", url, seen.Errors)
-			Expect(seen.Requests).To(Equal(50))
-		}
-	}, SpecTimeout(10*time.Minute))
 })
 
 func echoWithTLS(namespace, name string) *v1.Echo {

@@ -44,19 +44,6 @@ var _ = Describe("an Echo that other clients also change", func() {
 		Expect(writes(ctx, metrics)).To(Equal(written), "requests with which the operator changes objects")
 	}, SpecTimeout(25*time.Minute))
 
-	It("does not revert 'kubectl rollout restart'", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "restarted")
-		createReady(ctx, echo)
-		before := pods(ctx, Default, echo)
-		realcluster.Kubectl(ctx, "rollout", "restart", "deployment/"+echo.Name, "-n", echo.Namespace)
-		realcluster.Kubectl(ctx, "rollout", "status", "deployment/"+echo.Name, "-n", echo.Namespace, waitTimeout)
-		waitReady(ctx, echo)
-		for _, pod := range pods(ctx, Default, echo) {
-			Expect(pod.Annotations).To(HaveKey("kubectl.kubernetes.io/restartedAt"))
-			Expect(before).NotTo(ContainElement(HaveField("Name", pod.Name)))
-		}
-	}, SpecTimeout(8*time.Minute))
-
 	It("is deleted with its namespace", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		for _, name := range []string{"one", "two", "three"} {

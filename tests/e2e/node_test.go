@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,34 +15,6 @@ import (
 )
 
 var _ = Describe("a node that runs pods of an Echo", func() {
-	It("is reported while it is cordoned", Serial, func(ctx SpecContext) {
-		nodes := &corev1.NodeList{}
-		Expect(k8s.List(ctx, nodes)).To(Succeed())
-		isHollow := func(node corev1.Node) bool { return node.Labels[realcluster.HollowLabel] != "" }
-		if len(slices.DeleteFunc(nodes.Items, isHollow)) > 1 {
-			Skip("the Echo's pods must run on one node, and no other node may be available")
-		}
-		echo := support.Echo(namespaces.New(ctx), "cordoned")
-		createReady(ctx, echo)
-		node := pods(ctx, Default, echo)[0].Spec.NodeName
-		DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "uncordon", node) }, NodeTimeout(2*time.Minute))
-		realcluster.Kubectl(ctx, "cordon", node)
-		eventuallyTold(ctx, echo, `NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
-		eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"Unschedulable"}})
-		waitReady(ctx, echo)
-
-		By("losing a pod that has no other node to run on")
-		realcluster.Kubectl(ctx, "delete", "pod", "-n", echo.Namespace, pods(ctx, Default, echo)[0].Name)
-		expectNotReady(ctx, echo, v1.ReasonUnschedulable, "node(s) were unschedulable")
-
-		By("being uncordoned")
-		realcluster.Kubectl(ctx, "uncordon", node)
-		waitReady(ctx, echo)
-		eventuallyNodeProblems(ctx, echo, nil)
-		eventuallyTold(ctx, echo, `NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`,
-			`NodeRecovered Node "`+node+`" has recovered.`)
-	}, SpecTimeout(10*time.Minute))
-
 	It("is reported when it is lost, and when it is deleted", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		kubelet := realcluster.StartHollowKubelet(ctx)

@@ -44,25 +44,18 @@ func awaitLeader(ctx context.Context) *corev1.Pod {
 // killOperator kills the leader with SIGKILL. Another replica then takes over.
 func killOperator(ctx context.Context) {
 	GinkgoHelper()
-	killOperatorAfter(ctx, func() {})
-}
-
-// killOperatorAfter runs a step, and immediately afterward kills the leader.
-func killOperatorAfter(ctx context.Context, step func()) {
-	GinkgoHelper()
-	killAfter(ctx, awaitLeader(ctx), step)
+	kill(ctx, awaitLeader(ctx))
 	// The next leader would otherwise wait up to 15 s for the lease to expire.
 	lease := &coordinationv1.Lease{Namespace: operatorNamespace, Name: operatorLease}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
 }
 
-// killAfter runs a step, and immediately afterward kills the given replica. Force-deleting the replica's pod is not enough, because the
-// kubelet sends SIGTERM first. If the cluster's processes are not reachable, killAfter only force-deletes the pod.
-func killAfter(ctx context.Context, pod *corev1.Pod, step func()) {
+// kill kills a replica. Force-deleting the replica's pod is not enough, because the kubelet sends SIGTERM first. If the cluster's
+// processes are not reachable, kill only force-deletes the pod.
+func kill(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	noteLogErrors(ctx)
 	process := realcluster.ProcessOf(pod)
-	step()
 	if process == nil {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		return
@@ -100,9 +93,8 @@ func noteLogErrors(ctx context.Context) {
 	expected := []string{
 		"because it is being terminated", // the namespace of a completed test rejects new events
 		`"error":"namespaces \"e2e-`,     // or the namespace no longer exists
-		"The field spec.replicas is 100",
-		`"name":"explained`,         // the specs about messages create these Echoes
-		`"logger":"leaderelection"`, // another replica was faster, and client-go retries
+		`"name":"explained`,              // the specs about messages create these Echoes
+		`"logger":"leaderelection"`,      // another replica was faster, and client-go retries
 		`"error received after stop sequence was engaged","error":"leader election lost"`, // a leader that shuts down gracefully logs this
 	}
 	var text string

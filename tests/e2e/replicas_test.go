@@ -27,7 +27,7 @@ var _ = Describe("the two replicas of the operator", Serial, func() {
 		Expect(err).To(Satisfy(apierrors.IsTooManyRequests), "the budget must protect the only ready pod")
 		Expect(apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)).To(BeTrue(), "%v", err)
 	}
-	kill := func(ctx context.Context, pod, _ *corev1.Pod) { killAfter(ctx, pod, func() {}) }
+	killOne := func(ctx context.Context, pod, _ *corev1.Pod) { kill(ctx, pod) }
 
 	DescribeTable("take over from each other without affecting an Echo",
 		func(ctx SpecContext, end func(ctx context.Context, pod, other *corev1.Pod), isReleased bool) {
@@ -49,7 +49,7 @@ var _ = Describe("the two replicas of the operator", Serial, func() {
 		},
 		Entry("when the leader is deleted", SpecTimeout(10*time.Minute), remove, true),
 		Entry("when the leader is evicted", SpecTimeout(10*time.Minute), evictOne, true),
-		Entry("when the leader is killed", SpecTimeout(10*time.Minute), kill, false),
+		Entry("when the leader is killed", SpecTimeout(10*time.Minute), killOne, false),
 	)
 
 	DescribeTable("keep their leader", func(ctx SpecContext, end func(ctx context.Context, pod, other *corev1.Pod)) {
