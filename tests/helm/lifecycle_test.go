@@ -35,10 +35,7 @@ func lifecycle(helm program) func() {
 				"--wait --set settings.MAX_REPLICAS=3,watchNamespaces={default},networkPolicy.enabled=true"))
 			Expect(realcluster.Kubectl(ctx, "get", "clusterrolebinding", "-o", "name")).NotTo(ContainSubstring("echo-operator-manager-rolebinding"))
 			Expect(operator(ctx, "get", "networkpolicy", "-o", "name")).To(ContainSubstring("/echo-operator-controller-manager"))
-			realcluster.Kubectl(ctx, "scale", "-n", "default", "echo/test-echo", "--replicas=5")
-			Eventually(sample).WithContext(ctx).WithArguments(".status.message").Should(ContainSubstring("allows at most 3"))
-			realcluster.Kubectl(ctx, "scale", "-n", "default", "echo/test-echo", "--replicas=2")
-			realcluster.AwaitSample(ctx, "default")
+			expectSettings(ctx)
 		}, SpecTimeout(10*time.Minute))
 
 		It("is upgraded and rolled back without dropping requests, and keeps its values", func(ctx SpecContext) {

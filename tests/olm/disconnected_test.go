@@ -89,3 +89,10 @@ func disconnect(ctx context.Context, mirror string) {
 	run(ctx, "ctr=(ctr --address=/run/echo-cluster/containerd.sock --namespace=k8s.io)\n"+
 		`"${ctr[@]}" images list -q | sed -n "\|^quay.io/echo-operator/echo-|p" | xargs -r "${ctr[@]}" images remove --sync`)
 }
+
+// subscriptionConditions returns the conditions of all Subscriptions.
+func subscriptionConditions(ctx context.Context) string {
+	GinkgoHelper()
+	return kubectl(ctx, "get", "subscriptions.operators.coreos.com", "-o",
+		`jsonpath={range .items[*].status.conditions[?(@.status=="True")]}{.type} {.reason} {.message}{"\n"}{end}`)
+}

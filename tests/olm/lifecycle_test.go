@@ -112,12 +112,6 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 			MatchRegexp(`nodeSelector:\s+kubernetes.io/os: linux`)))
 		kubectl(ctx, "rollout", "status", "deployment/echo-operator-controller-manager", waitTimeout)
 		Expect(number(ctx)).To(Equal("2"))
-		realcluster.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=5")
-		realcluster.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Failed", "echo/test-echo", waitTimeout)
-		Expect(realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.conditions[?(@.type=='Ready')].message}")).To(
-			ContainSubstring("allows at most 3"))
-		realcluster.Kubectl(ctx, "scale", "echo/test-echo", "--replicas=2")
-		realcluster.Kubectl(ctx, "wait", "--for=jsonpath={.status.phase}=Ready", "echo/test-echo", waitTimeout)
 	}, SpecTimeout(10*time.Minute))
 
 	It("is upgraded automatically from a catalog, and upgrades the echo servers, without dropping requests", func(ctx SpecContext) {
