@@ -215,6 +215,7 @@ func TestRun_continuesAfterInterruption(t *testing.T) {
 	defer first.Close()
 	stdout, stderr := gbytes.NewBuffer(), gbytes.NewBuffer()
 	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
 	ended := make(chan error, 1)
 	go func() {
 		ended <- Run(ctx, &rest.Config{Host: first.URL}, Options{API: corev1.SchemeGroupVersion, resource: "nodes"}, stdout, stderr)
@@ -234,7 +235,7 @@ func TestRun_continuesAfterInterruption(t *testing.T) {
 	listener, err := net.Listen("tcp", first.Listener.Addr().String())
 	g.Expect(err).NotTo(HaveOccurred())
 	second := httptest.NewUnstartedServer(listServer("9", "changed 9", "unchanged 3"))
-	defer second.Close()
+	defer func() { interrupt(); second.Close() }() // Close waits for the watch
 	g.Expect(second.Listener.Close()).To(Succeed())
 	second.Listener = listener
 	second.Start()

@@ -16,12 +16,12 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-var _ = Describe("on a cluster with two IP families and ServiceAccounts", Ordered, func() {
+var _ = Describe("on a cluster with two IP families", Ordered, func() {
 	var admin client.Client
 
 	BeforeAll(func() {
 		server, err := controlplane.StartWith(func(s *envtest.APIServer) {
-			s.Configure().Set("service-cluster-ip-range", "10.0.0.0/16,fd00::/108").Disable("disable-admission-plugins")
+			s.Configure().Set("service-cluster-ip-range", "10.0.0.0/16,fd00::/108")
 		}, filepath.Join(configFolder, "crd", "bases"))
 		DeferCleanup(server.Stop)
 		Expect(err).NotTo(HaveOccurred())

@@ -177,19 +177,8 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 	})
 })
 
-// These types describe the responses of the status API.
-type (
-	apiEcho struct {
-		Namespace, Name string
-		Spec            struct{ Env []string }
-		Status          v1.EchoStatus
-		Nodes           []struct {
-			Name string
-			Pods []apiPod
-		}
-	}
-	apiPod struct {
-		Name, State string
-		Companion   bool
-	}
-)
+// apiEcho is the part of a response of the status API that the specs read.
+type apiEcho struct {
+	Name   string
+	Status v1.EchoStatus
+}
