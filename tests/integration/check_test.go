@@ -181,7 +181,7 @@ func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob
 }
 
 // run creates a pod as a CronJob would. The pod has terminated with the given message.
-func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
+func run(ctx context.Context, echo *v1.Echo, name, message string) {
 	GinkgoHelper()
 	template := eventuallyCronJob(ctx, echo, name).Spec.JobTemplate.Spec.Template
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
@@ -194,7 +194,6 @@ func run(ctx context.Context, echo *v1.Echo, name, message string) *corev1.Pod {
 		ContainerStatuses: []corev1.ContainerStatus{{Name: "check", State: corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{Message: message, Reason: "Completed", FinishedAt: last}}}}}
 	Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
-	return pod
 }
 
 // expectCheck waits until the first check has the given result, and a message that contains the given text.

@@ -34,10 +34,6 @@ const (
 	otherWatches = 5
 	// maxStartRequests limits the requests of a starting process, excluding watches: discovery and permission checks.
 	maxStartRequests = 7
-	// maxDeletionRequests limits the requests for the deletion of an Echo with a Service, a Deployment, and a PodDisruptionBudget. These
-	// children are deleted. Then, children of all five kinds are read, and the pods are listed. The status, the finalizer, and an event are
-	// written.
-	maxDeletionRequests = 12
 	// maxAllocations limits the number of allocations in a reconcile that changes nothing.
 	maxAllocations = 3500
 )
@@ -48,7 +44,7 @@ var _ = Describe("what an Echo costs", SpecPriority(1), func() {
 		allowMetrics(ctx, admin)
 		one := startCounted(ctx, server, admin)
 		Expect(admin.Create(ctx, support.Echo("default", "first"))).To(Succeed())
-		eventuallyEvents(ctx, admin, "Deployed", 1)
+		eventuallyDeployed(ctx, admin, 1)
 		first := one.countsAtRest(ctx, 1) // of the start and one Echo, which has one event
 		reconciles := one.reconciles(ctx)
 		for i := range manyEchoes {
@@ -56,7 +52,7 @@ var _ = Describe("what an Echo costs", SpecPriority(1), func() {
 			echo.Spec.Replicas = new(int32(1 + i%2))
 			Expect(admin.Create(ctx, echo)).To(Succeed())
 		}
-		eventuallyEvents(ctx, admin, "Deployed", manyEchoes+1)
+		eventuallyDeployed(ctx, admin, manyEchoes+1)
 		now := one.countsAtRest(ctx, reconciles+manyEchoes)
 		Expect(now.patches-first.patches).To(Equal((writesOfOne+writesOfTwo)*manyEchoes/2), "writes that succeeded")
 		Expect(now.posts-first.posts).To(Equal(manyEchoes), "events")
@@ -111,13 +107,13 @@ func startCounted(ctx context.Context, server *envtest.Environment, admin client
 	return p
 }
 
-// eventuallyEvents waits until the default namespace has at least the given number of events with a reason.
-func eventuallyEvents(ctx context.Context, admin client.Client, reason string, count int) {
+// eventuallyDeployed waits until the default namespace has at least the given number of events about Deployments.
+func eventuallyDeployed(ctx context.Context, admin client.Client, count int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		events := &eventsv1.EventList{}
 		g.Expect(admin.List(ctx, events, client.InNamespace("default"))).To(Succeed())
-		found := slices.DeleteFunc(events.Items, func(e eventsv1.Event) bool { return e.Reason != reason })
+		found := slices.DeleteFunc(events.Items, func(e eventsv1.Event) bool { return e.Reason != "Deployed" })
 		g.Expect(len(found)).To(BeNumerically(">=", count))
 	}).WithContext(ctx).Should(Succeed())
 }
