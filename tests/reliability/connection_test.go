@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,7 +52,7 @@ func (c connection) RoundTrip(request *http.Request) (*http.Response, error) {
 	defer c.amnesia.strike(c.process)
 	return c.faults.happen(c.process, to, func() (*http.Response, error) {
 		if to.watches() {
-			return c.watch(to), nil
+			return c.watch(to)
 		}
 		answer, err := c.answer(to)
 		return respond(request, answer, err)
@@ -191,15 +192,15 @@ func (c connection) selected(to call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := []any{}
+	items, version := []any{}, strconv.Itoa(c.commits())
 	for _, object := range c.list(to.resource) {
 		if which.matches(object) {
 			items = append(items, object.Object)
 		}
 	}
 	k := kinds[to.resource]
-	return map[string]any{"kind": k.kind + "List", "apiVersion": k.gvk().GroupVersion().String(), "metadata": map[string]any{},
-		"items": items}, nil
+	return map[string]any{"kind": k.kind + "List", "apiVersion": k.gvk().GroupVersion().String(), "items": items,
+		"metadata": map[string]any{"resourceVersion": version}}, nil
 }
 
 // selector selects the objects for a list or watch request.

@@ -91,6 +91,8 @@ type planned struct {
 type plan struct {
 	faults []planned
 	holds  []hold
+	// tampered is a watch event that is tampered with. It can be nil.
+	tampered *tampered
 	// amnesia is the seed that determines when the operator loses its memory, or 0 for no amnesia.
 	amnesia int64
 }
@@ -102,6 +104,9 @@ func (p plan) String() string {
 	}
 	for _, h := range p.holds {
 		words = append(words, h.String())
+	}
+	if p.tampered != nil {
+		words = append(words, p.tampered.String())
 	}
 	if p.amnesia != 0 {
 		words = append(words, fmt.Sprintf("amnesia %d", p.amnesia))
@@ -128,6 +133,11 @@ type injector struct {
 	hits, since int
 	// released is true after all held-back watches have caught up.
 	released bool
+	// targets contains the streams that are tampered with. expired is the number of watches to reject, and outdated is the number of lists that
+	// will be outdated. healed is true after the operator was made to list the objects again.
+	targets           []*stream
+	expired, outdated int
+	healed            bool
 }
 
 // next assigns a number to a request, and returns the request's fault, if any.
@@ -139,7 +149,7 @@ func (i *injector) next(to call) (fault, bool) {
 	i.since++
 	at := place{name, i.calls[name]}
 	i.order = append(i.order, at)
-	if i.hits == len(i.faults) {
+	if i.hits >= len(i.faults) { // tampering also counts
 		return fault{}, false
 	}
 	f := i.faults[i.hits]
@@ -237,12 +247,7 @@ func (i *injector) known(resource string, log []change) int {
 
 // known returns how many changes in a log precede the first change that is held back.
 func (h hold) known(log []change) int {
-	var places []int
-	for place, change := range log {
-		if change.resource == h.resource {
-			places = append(places, place)
-		}
-	}
+	places := changesOf(h.resource, log)
 	first := h.from - 1
 	if h.lag > 0 {
 		first = max(first, len(places)-h.lag)

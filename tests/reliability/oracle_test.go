@@ -192,6 +192,9 @@ func surplus(many, few []string) []string {
 // is taken and whether the cluster serves Gateway API.
 func (s *simulation) restWrites(t *testing.T) []string {
 	t.Helper()
+	s.faults.lock.Lock()
+	s.faults.tampered = nil
+	s.faults.lock.Unlock()
 	before := len(s.faults.order)
 	s.edit(echoKey, func(echo map[string]any) {
 		(&unstructured.Unstructured{Object: echo}).SetAnnotations(map[string]string{"touched": "yes"}) // this starts a reconcile

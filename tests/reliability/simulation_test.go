@@ -85,7 +85,7 @@ func (s *simulation) settle(t *testing.T) {
 		case before > s.controlled:
 			s.controlled = before
 			s.control()
-		case quiet >= holdTime && s.faults.release():
+		case quiet >= holdTime && (s.faults.release() || s.faults.heal(s.process.streams())):
 			quiet = 0
 		default:
 			pause := max(time.Second, quiet/10)
@@ -117,7 +117,7 @@ func (s *simulation) deliver() bool {
 	for _, one := range streams {
 		for oldest != nil && one.resource == oldest.resource && one.pending(log, s.faults.known(one.resource, log)) {
 			s.hear() // first, because the operator may respond at once
-			one.deliver(log)
+			one.deliver(log, s.faults)
 		}
 	}
 	return oldest != nil
@@ -127,5 +127,5 @@ func (s *simulation) deliver() bool {
 func (s *simulation) known(resource string) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.faults.known(resource, s.log)
+	return s.faults.listed(resource, s.log[:s.faults.known(resource, s.log)])
 }

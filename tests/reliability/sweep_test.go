@@ -18,10 +18,18 @@ type sweep struct {
 // tries returns the maximum number of runs of a plan if no request matches its fault. A request may match in another run, because the order
 // of a few requests is random. If a plan has two faults, often no request matches the second fault.
 func (p plan) tries() int {
-	if len(p.faults) > 1 {
-		return 1
+	if len(p.faults) == 1 {
+		return 3
 	}
-	return 3
+	return 1
+}
+
+// size returns the number of requests and events that a plan affects.
+func (p plan) size() int {
+	if p.tampered != nil {
+		return len(p.faults) + 1
+	}
+	return len(p.faults)
 }
 
 // run runs a scenario with a plan, and repeats the run if no request matches the plan's fault.
@@ -34,7 +42,7 @@ func (w *sweep) run(t *testing.T, c scenario, p plan, reference outcome) {
 	t.Run(c.name+": "+p.String(), func(t *testing.T) {
 		t.Parallel()
 		for range p.tries() {
-			if w.try(t, c, p, reference) == len(p.faults) {
+			if w.try(t, c, p, reference) == p.size() {
 				return
 			}
 		}
@@ -70,7 +78,7 @@ func (p plan) promises() bool {
 // eventProblems returns the problems with the events of a run. No event may be sent twice, unless the operator forgot what it sent: because
 // of amnesia, or because its process started with an outdated cache. No event may be lost, unless the operator did not receive a response.
 func (p plan) eventProblems(o, reference outcome) []string {
-	forgets, lost, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0
+	forgets, lost, visible := p.amnesia != 0, p.amnesia != 0, len(p.holds) > 0 || p.tampered != nil
 	for _, f := range p.faults {
 		forgets = forgets || f.old > 0
 		lost = lost || f.crashes || f.stops || f.done

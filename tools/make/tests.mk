@@ -54,8 +54,7 @@ reliability: ## Search for faults that the operator does not survive: everything
 
 .PHONY: leader-election
 leader-election: ## Run two operators behind a network that drops and delays requests, and check that only one works at a time. 15 minutes.
-	@mkdir -p bin/leader-election
-	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -artifacts -outputdir=bin/leader-election $(TESTFLAGS) ./tests/reliability/election
+	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability/election
 
 .PHONY: test-kubernetes test-oldest test-previous test-newest
 test-kubernetes: test-oldest test-previous test-newest ## Run the integration tests on each tested Kubernetes version. An hour.
@@ -129,13 +128,6 @@ e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it
 	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite apiserver ./tests/gateways/traefik $(TESTFLAGS)
-
-.PHONY: reliability-crashes
-reliability-crashes: ## Crash the operator, the control plane and the node of the test cluster while Echoes change. Requires root.
-	@tools/make/e2e-possible own
-	@$(MAKE) --no-print-directory cluster-up images prober-image
-	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
-	@tools/make/suite apiserver,kwok ./tests/reliability/crashes $(TESTFLAGS)
 
 .PHONY: e2e-helm
 e2e-helm: ## Install, upgrade, roll back, and uninstall the chart with Helm 3 and Helm 4 on the test cluster. 10 minutes. Requires root.

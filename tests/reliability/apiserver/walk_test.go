@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,8 +63,7 @@ type walk struct {
 	// spec is the Echo's stored spec, and good is the last spec that was not rejected.
 	spec, good map[string]any
 	// ends contains the final states of fresh Echoes, by spec.
-	ends  map[string]end
-	lines []string
+	ends map[string]end
 }
 
 // end is the final state of an Echo.
@@ -83,16 +81,18 @@ func newWalk(t *rapid.T, s *server, schema *specs.Schema) *walk {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() {
-		if w.operator != nil {
-			w.operator.end()
-		}
-		if err := errors.Join(w.freeAddresses(w.walked), w.freeAddresses(w.fresh)); err != nil {
-			t.Fatal(err)
-		}
-	})
+	w.start(t)
+	t.Cleanup(func() { w.operator.end() })
 	w.create(t)
 	return w
+}
+
+func (w *walk) start(t *rapid.T) {
+	p, err := w.startOperator(w.walked, w.fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.operator = p
 }
 
 func newEcho(namespace string, spec map[string]any) *object {
@@ -104,7 +104,7 @@ func newEcho(namespace string, spec map[string]any) *object {
 }
 
 func (w *walk) create(t *rapid.T) {
-	w.say("create the Echo: %s", marshal(t, w.spec))
+	t.Logf("create the Echo: %s", marshal(t, w.spec))
 	echo := newEcho(w.walked, w.spec)
 	if err := w.client.Create(t.Context(), echo); err != nil {
 		t.Fatal(err)
@@ -120,39 +120,18 @@ func marshal(t *rapid.T, value any) string {
 	return string(text)
 }
 
-// say adds a line to the record that fail prints.
-func (w *walk) say(format string, arguments ...any) {
-	w.lines = append(w.lines, fmt.Sprintf(format, arguments...))
-}
-
 // fail ends the walk with the same message each time, so that rapid can look for a shorter walk that fails in the same way.
-func (w *walk) fail(t *rapid.T, broken violation) {
-	t.Logf("%s\n%s\n\nThe steps, in namespace %s:\n%s\n", broken.name, broken.details, w.walked, strings.Join(w.lines, "\n"))
-	t.Fatal(broken.name)
-}
-
-// running starts the operator if necessary, and returns it.
-func (w *walk) running() (*process, error) {
-	if w.operator != nil && !w.operator.wire.isCut() {
-		return w.operator, nil
-	}
-	var err error
-	w.operator, err = w.startOperator(&wire{}, w.walked, w.fresh)
-	return w.operator, err
+func fail(t *rapid.T, problem, details string) {
+	t.Log(details)
+	t.Fatal(problem)
 }
 
 // rested waits until there is nothing left to do in a namespace, and returns its state.
 func (w *walk) rested(t *rapid.T, namespace string) *state {
-	now, err := w.settle(t.Context(), namespace, w.running)
-	broken, rest := violation{}, unrest{}
-	switch {
-	case err == nil:
-	case errors.As(err, &broken):
-		w.fail(t, broken)
-	case errors.As(err, &rest):
-		w.fail(t, violation{"the operator does not come to rest", rest.why})
-	default:
-		t.Fatalf("the walk cannot continue: %v", err)
+	now, err := w.settle(t.Context(), w.operator, namespace)
+	if err != nil {
+		problem, details, _ := strings.Cut(err.Error(), ": ")
+		fail(t, problem, details)
 	}
 	return now
 }
@@ -161,24 +140,20 @@ func (w *walk) rested(t *rapid.T, namespace string) *state {
 func (w *walk) endOf(t *rapid.T, namespace string) end {
 	now := w.rested(t, namespace)
 	if now.echo == nil {
-		w.fail(t, violation{"the Echo no longer exists", ""})
+		t.Fatal("the Echo no longer exists")
 	}
-	result := end{}
-	var err error
-	if result.plain, err = now.plain(); err != nil {
+	plain, err := now.plain()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if isRefused(now.echo) {
-		result.reason, _ = condition(now.echo, v1.ConditionDegraded)["reason"].(string)
-	}
-	return result
+	return end{plain, now.refusal()}
 }
 
 // check compares the Echo with a fresh Echo that has the same spec. If that spec is rejected, check restores the last spec that was not.
 func (w *walk) check(t *rapid.T) {
 	now, fresh := w.endOf(t, w.walked), w.freshEnd(t)
 	if now.reason != fresh.reason {
-		w.fail(t, violation{"the status gives another reason than that of a fresh Echo", fmt.Sprintf("%q, not %q", now.reason, fresh.reason)})
+		fail(t, "the status gives another reason than that of a fresh Echo", fmt.Sprintf("%q, not %q", now.reason, fresh.reason))
 	}
 	if fresh.reason != "" {
 		w.patch(t, map[string]any{"op": "replace", "path": "/spec", "value": w.good})
@@ -186,7 +161,7 @@ func (w *walk) check(t *rapid.T) {
 	}
 	w.good = w.spec
 	if diff := cmp.Diff(fresh.plain, now.plain); diff != "" {
-		w.fail(t, violation{"the objects differ from those of a fresh Echo", "- fresh, + walked:\n" + diff})
+		fail(t, "the objects differ from those of a fresh Echo", "- fresh, + walked:\n"+diff)
 	}
 }
 
@@ -211,7 +186,7 @@ func (w *walk) remove(t *rapid.T, namespace string) {
 		t.Fatal(err)
 	}
 	if left := w.rested(t, namespace).all(); len(left) > 0 {
-		w.fail(t, violation{"objects of a deleted Echo remain", marshal(t, left)})
+		fail(t, "objects of a deleted Echo remain", marshal(t, left))
 	}
 }
 
@@ -224,9 +199,9 @@ func (w *walk) patch(t *rapid.T, change map[string]any) {
 	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec"):
 		return
 	case err != nil:
-		w.fail(t, violation{"the API server rejects a patch without naming a field", text + "\n" + err.Error()})
+		fail(t, "the API server rejects a patch without naming a field", text+"\n"+err.Error())
 	}
-	w.say("patch the Echo: %s", text)
+	t.Logf("patch the Echo: %s", text)
 	w.spec, _ = echo.Object["spec"].(map[string]any)
 }
 
@@ -256,25 +231,23 @@ func (w *walk) loseChild(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind := rapid.SampledFrom(slices.Sorted(maps.Keys(now.children))).Draw(t, "kind")
-	w.say("delete the %s", kind)
+	lost := now.children[rapid.IntRange(0, len(now.children)-1).Draw(t, "child")]
+	t.Logf("delete the %s", lost.GetKind())
 	background := client.PropagationPolicy(metav1.DeletePropagationBackground)
-	if err := w.client.Delete(t.Context(), now.children[kind], background); client.IgnoreNotFound(err) != nil {
+	if err := w.client.Delete(t.Context(), lost, background); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
 }
 
 func (w *walk) replace(t *rapid.T) {
-	w.say("delete the Echo")
+	t.Log("delete the Echo")
 	w.remove(t, w.walked)
 	w.create(t)
 }
 
 // restart kills the operator and starts it again.
 func (w *walk) restart(t *rapid.T) {
-	w.say("restart the operator")
+	t.Log("restart the operator")
 	w.operator.end()
-	if _, err := w.running(); err != nil {
-		t.Fatal(err)
-	}
+	w.start(t)
 }

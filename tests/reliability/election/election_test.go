@@ -1,3 +1,6 @@
+// Package election tests, on a real API server, that two operator replicas never work at the same time, and that they recover from crashes.
+// Two operators connect to the API server through a network that randomly drops and delays requests, and that records when each request was
+// sent and when it arrived. `make leader-election` runs the test for ten minutes, and `make test` for about one minute.
 package election
 
 import (
@@ -6,19 +9,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -32,8 +33,6 @@ const (
 	longDelay = 8 * time.Second
 	// patience limits how long the tests wait, and allows for a busy machine.
 	patience = 3 * time.Minute
-	// interval is the time between two checks of a condition.
-	interval = 50 * time.Millisecond
 	// editPeriod is the time between two changes to Echoes.
 	editPeriod = 200 * time.Millisecond
 	// echoes is the number of Echoes. It is large, so that a leader that lost the lease still sends writes while some Echoes wait for lost
@@ -41,224 +40,120 @@ const (
 	echoes = 20
 )
 
-// trouble is a problem that makes a leader stop.
-type trouble int
-
-const (
-	leaseLost trouble = iota // only lease requests are lost, so other requests still arrive
-	allLost
-	terminated
-	troubles
-)
-
-// scene is an API server with changing Echoes, and two replicas of the operator.
-type scene struct {
-	*replicas
-	client client.Client // has an administrator's permissions, and does not use a link
-	random *rand.Rand
-}
-
-// newScene starts the API server. The seed is random, unless ELECTION_SEED sets it.
-func newScene(t *testing.T) *scene {
+// startServer starts an API server that can be started again, and creates the Echoes.
+func startServer(t *testing.T) (*envtest.Environment, client.Client) {
 	t.Helper()
 	support.SkipWithoutAPIServer(t)
 	g := NewWithT(t)
-	ctrl.SetLogger(logr.Discard())
-	seed, err := strconv.ParseUint(os.Getenv("ELECTION_SEED"), 10, 64)
-	if err != nil {
-		seed = rand.Uint64()
-	}
-	t.Logf("ELECTION_SEED=%d", seed)
 	config := filepath.Join("..", "..", "..", "config")
-	env, err := controlplane.Start(filepath.Join(config, "crd", "bases"))
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	g.Expect(err).NotTo(HaveOccurred())
-	scheme, err := support.Scheme()
-	g.Expect(err).NotTo(HaveOccurred())
-	admin, err := client.New(env.Config, client.Options{Scheme: scheme})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(prepare(t.Context(), admin, config)).To(Succeed())
-	return &scene{replicas: newReplicas(t, env.Config, seed), client: admin, random: rand.New(rand.NewPCG(seed, 2))}
-}
-
-// prepare grants the operator its permissions and creates the Echoes.
-func prepare(ctx context.Context, admin client.Client, config string) error {
-	if err := admin.Create(ctx, &corev1.Namespace{Name: leaseNamespace}); err != nil {
-		return err
-	}
-	if err := controlplane.GrantOperatorsRole(ctx, admin, config); err != nil {
-		return err
-	}
+	env, admin := controlplane.StartForTest(t, config, func(s *envtest.APIServer) { s.CertDir = t.TempDir() })
+	g.Expect(admin.Create(t.Context(), &corev1.Namespace{Name: leaseNamespace})).To(Succeed())
 	role, err := controlplane.Manifest(filepath.Join(config, "rbac", "leader_election_role.yaml"), &rbacv1.Role{})
-	if err != nil {
-		return err
-	}
-	if err := controlplane.Grant(ctx, admin, controlplane.OperatorUser, leaseNamespace, role.Rules); err != nil {
-		return err
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(controlplane.Grant(t.Context(), admin, controlplane.OperatorUser, leaseNamespace, role.Rules)).To(Succeed())
 	for i := range echoes {
-		if err := admin.Create(ctx, support.Echo("default", fmt.Sprintf("echo-%d", i))); err != nil {
-			return err
-		}
+		g.Expect(admin.Create(t.Context(), support.Echo("default", fmt.Sprintf("echo-%d", i)))).To(Succeed())
 	}
-	return nil
-}
-
-// edit changes Echoes until the caller calls stop.
-func (s *scene) edit(t *testing.T) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	random := rand.New(rand.NewPCG(s.random.Uint64(), 3))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		wait.UntilWithContext(ctx, func(ctx context.Context) {
-			change := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, random.IntN(20)))
-			echo := &v1.Echo{Namespace: "default", Name: fmt.Sprintf("echo-%d", random.IntN(echoes))}
-			if err := s.client.Patch(ctx, echo, change); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		}, editPeriod)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
-// await waits until a condition is true.
-func await(t *testing.T, what string, is func(context.Context) bool) {
-	t.Helper()
-	check := func(ctx context.Context) (bool, error) { return is(ctx), nil }
-	NewWithT(t).Expect(wait.PollUntilContextTimeout(t.Context(), interval, patience, true, check)).To(Succeed(), "%s", what)
+	return env, admin
 }
 
 // awaitLeader waits until a process other than the given process is the leader, and returns the leader.
-func (s *scene) awaitLeader(t *testing.T, other int) int {
+func (n *network) awaitLeader(t *testing.T, other int) (leader int) {
 	t.Helper()
-	leads := 0
-	await(t, fmt.Sprintf("a leader other than process %d", other), func(context.Context) bool {
-		leads = leader(s.journal.all())
-		return leads != 0 && leads != other
-	})
-	return leads
-}
-
-// awaitConvergence waits until every Echo matches its spec.
-func (s *scene) awaitConvergence(t *testing.T) {
-	t.Helper()
-	await(t, "convergence", func(ctx context.Context) bool {
-		for i := range echoes {
-			key := client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("echo-%d", i)}
-			echo, deployment := &v1.Echo{}, &appsv1.Deployment{}
-			if s.client.Get(ctx, key, echo) != nil || s.client.Get(ctx, key, deployment) != nil {
-				return false
-			}
-			if echo.Status.ObservedGeneration != echo.Generation || *deployment.Spec.Replicas != echo.Spec.DesiredReplicas() {
-				return false
-			}
-		}
-		return true
-	})
+	NewWithT(t).Eventually(func() int {
+		leader = judge(n.log()).leader
+		return leader
+	}).WithTimeout(patience).WithPolling(50 * time.Millisecond).ShouldNot(BeElementOf(0, other))
+	return leader
 }
 
 // calm waits for some time while the network loses some requests.
-func (s *scene) calm(t *testing.T, delay time.Duration) {
-	t.Helper()
-	loss := 0.3 * s.random.Float64()
-	s.setWeather(weather{loss: loss, leaseLoss: loss, delay: delay})
-	select {
-	case <-t.Context().Done():
-	case <-time.After(5*time.Second + time.Duration(s.random.Int64N(int64(10*time.Second)))):
-	}
+func (n *network) calm(delay time.Duration) {
+	loss := 0.3 * rand.Float64()
+	w := weather{loss: loss, leaseLoss: loss, delay: delay}
+	n.locked(func(time.Duration) { n.weather = [2]weather{w, w} })
+	<-time.After(5*time.Second + rand.N(10*time.Second))
 }
 
-// end causes trouble for the leader until another process becomes the leader.
-func (s *scene) end(t *testing.T, how trouble) {
-	t.Helper()
-	before := s.awaitLeader(t, 0)
-	switch how {
-	case leaseLost:
-		s.networks[before%2].set(weather{leaseLoss: 1, delay: maxDelay})
-	case allLost:
-		s.networks[before%2].set(weather{loss: 1, leaseLoss: 1, delay: maxDelay})
-	default:
-		if err := s.terminate(before % 2); err != nil {
-			t.Log(err) // the process has already exited
+// trouble makes a leader stop: it loses its lease or all requests, or it is killed or stopped in order.
+func (n *network) trouble(leader, round int) {
+	n.locked(func(time.Duration) {
+		switch round % 4 {
+		case 0: // other requests still arrive
+			n.weather[leader%2] = weather{leaseLoss: 1, delay: maxDelay}
+		case 1:
+			n.ended[leader] = true
+			n.stop[leader%2]()
+		case 2:
+			n.weather[leader%2] = weather{loss: 1, leaseLoss: 1, delay: maxDelay}
+		default:
+			n.stop[leader%2]()
 		}
-	}
-	after := s.awaitLeader(t, before)
-	t.Logf("%6.1f s: process %d is the leader instead of process %d", time.Since(s.journal.began).Seconds(), after, before)
+	})
 }
 
-// TestOneLeader checks that a leader sends no writes more than 13 s after its last successful renewal. No write may arrive after another
-// process has acquired the lease. Events are exempt.
+// edit changes Echoes until ctx is done. It fails while the API server is restarted.
+func edit(ctx context.Context, admin client.Client) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		change := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, rand.IntN(20)))
+		_ = admin.Patch(ctx, &v1.Echo{Namespace: "default", Name: fmt.Sprintf("echo-%d", rand.IntN(echoes))}, change)
+	}, editPeriod)
+}
+
+// TestOneLeader checks that a leader sends no writes more than 13 s after its last successful renewal, and that no write arrives after
+// another process has acquired the lease. Then, requests are delayed so long that two leaders may work, and the API server is killed. In the
+// end, every Echo must match its spec.
 func TestOneLeader(t *testing.T) {
-	lasts := time.Duration(0)
-	if os.Getenv("RELIABILITY") == "all" {
-		lasts = 10 * time.Minute
-	}
-	s, rounds := newScene(t), 0
-	t.Cleanup(func() { s.judge(t, rounds) })
-	stop := s.start(t)
+	env, admin := startServer(t)
+	n := &network{began: time.Now(), renewed: map[int]time.Duration{}, ended: map[int]bool{}}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
 	defer stop()
-	stopEdits := s.edit(t)
-	defer stopEdits()
-	s.awaitLeader(t, 0)
-	for began := time.Now(); rounds == 0 || time.Since(began) < lasts; rounds++ {
-		s.calm(t, maxDelay)
-		s.end(t, trouble(rounds)%troubles)
+	editing, stopEdits := context.WithCancel(ctx)
+	running.Go(func() { edit(editing, admin) })
+	for replica := range n.weather {
+		running.Go(func() { n.run(ctx, t, env.Config, replica) })
 	}
-	stopEdits()
-	s.setWeather(weather{})
-	s.awaitConvergence(t)
-}
-
-// judge fails the test if the log shows a violation, or is not sufficient to rule out a violation.
-func (s *scene) judge(t *testing.T, rounds int) {
-	t.Helper()
-	requests := s.journal.all()
-	v := judge(requests)
+	rounds, all := 0, os.Getenv("RELIABILITY") == "all"
+	n.awaitLeader(t, 0)
+	for ; rounds < 1 || all && time.Since(n.began) < 10*time.Minute; rounds++ {
+		n.calm(maxDelay)
+		before := n.awaitLeader(t, 0)
+		n.trouble(before, rounds)
+		leader := n.awaitLeader(t, before)
+		t.Logf("%6.1f s: process %d is the leader instead of process %d", time.Since(n.began).Seconds(), leader, before)
+	}
+	v := judge(n.log())
 	for _, violation := range v.violations {
 		t.Error(violation)
 	}
-	if v.elections <= rounds || v.longest < workTimeout/2 || leader(requests) != 0 {
-		t.Errorf("the log shows too little: %d elections in %d rounds; process %d holds the lease", v.elections, rounds, leader(requests))
+	if v.elections <= rounds || v.longest < workTimeout/2 {
+		t.Errorf("the log shows too little: %d elections in %d rounds", v.elections, rounds)
 	}
-	unanswered := 0
-	var lines strings.Builder
-	for _, r := range requests {
-		if r.answered == 0 {
-			unanswered++
-		}
-		fmt.Fprintln(&lines, r)
-	}
-	NewWithT(t).Expect(os.WriteFile(filepath.Join(s.folder, "requests.log"), []byte(lines.String()), 0o600)).To(Succeed())
-	t.Logf("%d requests, of which %d are watches or have no response; %d elections; %d writes by leaders, at most %.3f s after a renewal; "+
-		"%d violations", len(requests), unanswered, v.elections, v.work, v.longest.Seconds(), len(v.violations))
-}
+	t.Logf("%d requests; %d elections; writes at most %.3f s after a renewal", len(n.log()), v.elections, v.longest.Seconds())
 
-// TestLongDelays checks that the state converges after delays that are too long for lease renewals.
-func TestLongDelays(t *testing.T) {
-	if os.Getenv("RELIABILITY") != "all" {
-		t.Skip("the test takes minutes: set RELIABILITY=all to run it")
+	for range min(rounds/2, 12) {
+		n.calm(longDelay)
 	}
-	s := newScene(t)
-	stop := s.start(t)
-	defer stop()
-	stopEdits := s.edit(t)
-	defer stopEdits()
-	s.awaitLeader(t, 0)
-	for range 12 {
-		s.calm(t, longDelay)
+	if all {
+		server := env.ControlPlane.GetAPIServer()
+		if err := server.Stop(); err != nil { // after 20 s, envtest kills a server that has open watches
+			t.Log(err)
+		}
+		NewWithT(t).Eventually(server.Start).WithTimeout(patience).Should(Succeed())
+		n.calm(maxDelay)
 	}
 	stopEdits()
-	s.setWeather(weather{})
-	s.awaitConvergence(t)
-	v := judge(s.journal.all())
-	t.Logf("%d elections; %d writes by leaders; %d writes that two leaders may have sent", v.elections, v.work, len(v.violations))
+	n.locked(func(time.Duration) { n.weather = [2]weather{} })
+	NewWithT(t).Eventually(func(g Gomega) {
+		for i := range echoes {
+			key := client.ObjectKey{Namespace: "default", Name: fmt.Sprintf("echo-%d", i)}
+			echo, deployment := &v1.Echo{}, &appsv1.Deployment{}
+			g.Expect(admin.Get(ctx, key, echo)).To(Succeed())
+			g.Expect(admin.Get(ctx, key, deployment)).To(Succeed())
+			g.Expect(echo.Status.ObservedGeneration).To(Equal(echo.Generation))
+			g.Expect(*deployment.Spec.Replicas).To(Equal(echo.Spec.DesiredReplicas()))
+		}
+	}).WithTimeout(patience).Should(Succeed())
 }
