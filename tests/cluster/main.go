@@ -7,8 +7,6 @@
 //	wipe                    stop it and remove all its files
 //	kubeconfig              print the path of its kubeconfig
 //	start NAME -- PROGRAM   start a program that stops with the cluster (simulated clusters only)
-//	kill NAME...            kill processes of the cluster, such as etcd, or "node" with all its pods (real containers only)
-//	revive NAME...          restart killed processes
 //
 // On Linux, as root, the cluster runs real containers. Otherwise, the cluster simulates pods. If KUBECONFIG is set, the program uses the
 // cluster that it specifies, and neither starts nor stops this cluster.
@@ -61,8 +59,6 @@ func command(ctx context.Context, arguments []string) error {
 		"wipe":       func() error { return locked(ctx, c.wipe) },
 		"kubeconfig": func() error { return printKubeconfig(c) },
 		"start":      func() error { return start(ctx, c, arguments[1:]) },
-		"kill":       func() error { return crash(ctx, c, arguments[1:], (*realCluster).kill) },
-		"revive":     func() error { return crash(ctx, c, arguments[1:], (*realCluster).revive) },
 	}
 	if len(arguments) == 0 || commands[arguments[0]] == nil {
 		return fmt.Errorf("specify one of these commands: %v", slices.Sorted(maps.Keys(commands)))
@@ -127,13 +123,4 @@ func start(ctx context.Context, c cluster, arguments []string) error {
 	}
 	return simulated.replace(ctx,
 		process{name: arguments[0], path: program, args: arguments[3:], env: []string{"KUBECONFIG=" + c.kubeconfig()}})
-}
-
-// crash kills or restarts processes of a cluster with real containers.
-func crash(ctx context.Context, c cluster, names []string, task func(*realCluster, context.Context, []string) error) error {
-	own, ok := c.(*realCluster)
-	if !ok || len(names) == 0 {
-		return errors.New("usage: kill NAME... or revive NAME..., with a cluster with real containers")
-	}
-	return locked(ctx, func(ctx context.Context) error { return task(own, ctx, names) })
 }

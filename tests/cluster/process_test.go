@@ -52,25 +52,6 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 	}
 }
 
-func TestACrashKillsOnlyWhatItNames(t *testing.T) {
-	c := &realCluster{Run: t.TempDir(), Name: "no-such-cluster"}
-	named, other := sleeper(t), sleeper(t)
-	for name, command := range map[string]*exec.Cmd{"etcd": named, "kubelet": other} {
-		if err := c.record(name, command.Process.Pid); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := c.kill(t.Context(), []string{"etc*"}); err == nil {
-		t.Error("the name of no process was accepted")
-	}
-	if err := c.kill(t.Context(), []string{"etcd"}); err != nil {
-		t.Fatal(err)
-	}
-	if startTime(named.Process.Pid) != "" || startTime(other.Process.Pid) == "" {
-		t.Error("the crash must kill one process and leave the other")
-	}
-}
-
 func TestAllConfigurationFilesCanBeWritten(t *testing.T) {
 	s := realSettings(".", t.TempDir())
 	entries, err := configFiles.ReadDir("config")
