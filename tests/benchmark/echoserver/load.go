@@ -11,25 +11,39 @@ import (
 	"time"
 )
 
-const (
-	loadTimeout = time.Minute
-	// maxAnswer is the maximum size, in bytes, of a response with its headers.
-	maxAnswer = 16 << 10
-)
+// loader is the client side of the connections.
+type loader struct {
+	poll         int
+	request      []byte
+	sent, wanted int
+	took         []time.Duration // for each response
+	open         map[int32]*answer
+}
+
+// answer is the part of a response that has arrived so far.
+type answer struct {
+	data  [16 << 10]byte // longer than any response with its headers
+	size  int
+	asked time.Time // when the request was sent
+}
 
 // load sends requests over parallel connections. Each connection sends the next request as soon as the previous response is complete. load
 // polls without sleeping, because waking a client takes CPU time from the server. It returns how long each request took.
 func load(ctx context.Context, address, path string, connections, requests int) ([]time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	poll, err := syscall.EpollCreate1(0)
 	if err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
 	}
-	defer func() { _ = syscall.Close(poll) }()
 	request := []byte("GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nUser-Agent: benchmark\r\nAccept: */*\r\n\r\n")
 	l := loader{poll: poll, request: request, wanted: requests, open: map[int32]*answer{}}
-	defer l.close()
+	defer func() {
+		for socket := range l.open {
+			_ = syscall.Close(int(socket))
+		}
+		_ = syscall.Close(poll)
+	}()
 	for range connections {
 		if err := l.connect(address); err != nil {
 			return nil, fmt.Errorf("connecting: %w", err)
@@ -37,16 +51,6 @@ func load(ctx context.Context, address, path string, connections, requests int) 
 	}
 	err = l.run(ctx)
 	return l.took, err
-}
-
-// loader is the client side of the connections.
-type loader struct {
-	poll    int
-	request []byte
-	wanted  int
-	sent    int
-	took    []time.Duration // for each response
-	open    map[int32]*answer
 }
 
 func (l *loader) connect(address string) error {
@@ -68,12 +72,6 @@ func (l *loader) connect(address string) error {
 	}
 	event := &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(socket)}
 	return syscall.EpollCtl(l.poll, syscall.EPOLL_CTL_ADD, socket, event)
-}
-
-func (l *loader) close() {
-	for socket := range l.open {
-		_ = syscall.Close(int(socket))
-	}
 }
 
 func (l *loader) run(ctx context.Context) error {
@@ -110,38 +108,24 @@ func (l *loader) send(socket int32) error {
 	return err
 }
 
+// receive reads the available data, and sends the next request if the response is complete.
 func (l *loader) receive(socket int32) error {
-	whole, err := l.open[socket].read(int(socket))
-	if err != nil || !whole {
-		return err
-	}
-	l.took = append(l.took, time.Since(l.open[socket].asked))
-	return l.send(socket)
-}
-
-// answer is the part of a response that has arrived so far.
-type answer struct {
-	data  [maxAnswer]byte
-	size  int
-	asked time.Time // when the request was sent
-}
-
-// read reads the available data, and reports whether the response is complete.
-func (a *answer) read(socket int) (bool, error) {
-	n, err := syscall.Read(socket, a.data[a.size:])
+	a := l.open[socket]
+	n, err := syscall.Read(int(socket), a.data[a.size:])
 	if err != nil {
-		return false, fmt.Errorf("reading: %w", err)
+		return fmt.Errorf("reading: %w", err)
 	}
 	if n == 0 {
-		return false, errors.New("the connection was closed, or the response is too long")
+		return errors.New("the connection was closed, or the response is too long")
 	}
 	a.size += n
 	length, err := answerLength(a.data[:a.size])
 	if err != nil || length < 0 || a.size < length {
-		return false, err
+		return err
 	}
 	a.size = 0
-	return true, nil
+	l.took = append(l.took, time.Since(a.asked))
+	return l.send(socket)
 }
 
 // answerLength returns the length of a response that begins with data, or -1 if the length is not known yet. All measured servers send
