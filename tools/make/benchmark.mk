@@ -20,4 +20,4 @@ benchmark-timeline: ## Measure how the time until an Echo is ready is spent, on 
 	@$(MAKE) --no-print-directory cluster-up images
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@$(GO_BUILD) -o bin/benchmark/ ./tests/benchmark/timeline
-	@KUBECONFIG=$$($(CLUSTER) kubeconfig) bin/benchmark/timeline -json=bin/benchmark/timeline.json
+	@KUBECONFIG=$$($(CLUSTER) kubeconfig) bin/benchmark/timeline
