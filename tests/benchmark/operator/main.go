@@ -1,16 +1,20 @@
-// operator compares the operator with a raw writer that sends the same requests at the lowest possible cost. It prints a Markdown table.
-// Run it with `make benchmark` or `make benchmark-scale`.
+// operator measures the operator, and in the same run two other programs: raw, which sends the operator's writes and does nothing else, and
+// bare, a manager that watches the same kinds and does nothing for an Echo. It prints a Markdown table. Run it with `make benchmark` or
+// `make benchmark-scale`.
 //
 // Each measurement has its own etcd and kube-apiserver. Only the cluster measurement has controllers and simulated kubelets.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,9 +22,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
-	"github.com/echo-operator/echo-operator/tests/support/controlplane"
+	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
 func main() {
@@ -34,65 +36,91 @@ func main() {
 	}
 }
 
-// measurement is a part of the benchmark.
-type measurement struct {
-	name string
-	run  func(*benchmark, context.Context) error
-}
+// benchmark is one run of the selected measurements.
+type benchmark struct {
+	manager, bare    string // paths of the programs
+	kubernetes       string // directory of the Kubernetes controllers
+	n, large, rounds int
+	inCluster, pods  int
+	began            time.Time
 
-func measurements() []measurement {
-	return []measurement{
-		{"converge", (*benchmark).converge},
-		{"restart", (*benchmark).restart},
-		{"single", (*benchmark).single},
-		{"start", (*benchmark).start},
-		{"failover", (*benchmark).failover},
-		{"noop", (*benchmark).noop},
-		{"size", (*benchmark).size},
-		{"cluster", (*benchmark).cluster},
-	}
+	recorded *v1.Echo
+	writes   []write // for this Echo, by the operator
+	figures  figures
 }
 
 func run(ctx context.Context, arguments []string) (err error) {
 	testing.Init() // for testing.Benchmark
-	b := &benchmark{began: time.Now(), figures: figures.Set{}}
+	b := &benchmark{began: time.Now(), figures: figures{}}
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
-	flags.StringVar(&b.raw, "raw", "bin/benchmark/raw", "the program that sends prepared writes")
+	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator, next to the project's other programs")
 	flags.StringVar(&b.bare, "bare", "bin/benchmark/bare", "the manager that does nothing")
-	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator")
 	flags.StringVar(&b.kubernetes, "kubernetes", "", "the directory of kube-controller-manager and kube-scheduler, which cluster requires")
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes to create")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that exist when the operator restarts")
-	flags.IntVar(&b.rounds, "rounds", 3, "the number of measurements of each client")
-	flags.IntVar(&b.inCluster, "cluster", 0,
-		"the largest number of Echoes on a cluster with controllers and simulated pods; 0 to skip this measurement")
-	flags.IntVar(&b.pods, "pods", testbed.PodsPerEcho, fmt.Sprintf("the number of pods of each Echo on this cluster, 1 to %d", controlplane.MaxReplicas))
-	flags.StringVar(&b.only, "only", "",
-		"the measurements to make, separated by commas; all if empty. You can also name parts: pods, a part of restart, and few and many, the "+
-			"parts of cluster")
-	flags.StringVar(&b.json, "json", "", "the file to write all figures to")
+	flags.IntVar(&b.rounds, "rounds", 3, "the number of measurements of each program")
+	flags.IntVar(&b.inCluster, "cluster", 0, "the number of Echoes on a cluster with controllers and simulated kubelets; 0 to skip it")
+	flags.IntVar(&b.pods, "pods", podsPerEcho, "the number of pods of each Echo on this cluster")
+	only := flags.String("only", "", "the measurements to make, separated by commas; all if empty")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	if b.pods < 1 || b.pods > controlplane.MaxReplicas {
-		return fmt.Errorf("-pods=%d: an Echo has 1 to %d pods", b.pods, controlplane.MaxReplicas)
-	}
-	folder, err := os.MkdirTemp("", "operator-benchmark")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }() // a temporary directory
-	b.template = filepath.Join(folder, "template.json")
 	if err := b.record(ctx); err != nil {
 		return fmt.Errorf("recording: %w", err)
 	}
-	for _, m := range measurements() {
-		if !b.selects(m.name) {
+	for _, m := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"converge", b.converge}, {"start", b.start}, {"restart", b.restart}, {"failover", b.failover}, {"noop", b.noop}, {"size", b.size},
+		{"cluster", b.cluster},
+	} {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), m.name) {
 			continue
 		}
-		if err := m.run(b, ctx); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+		if err = m.run(ctx); err != nil {
+			err = fmt.Errorf("%s: %w", m.name, err)
+			break
 		}
 	}
-	return b.report(os.Stdout)
+	fmt.Print(b.figures.table(b.rows()))
+	return err
+}
+
+// add adds a figure and prints it.
+func (b *benchmark) add(name string, value float64) {
+	b.figures[name] = append(b.figures[name], value)
+	b.say("  %s: %.3f", name, value)
+}
+
+// say prints progress.
+func (b *benchmark) say(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, "%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
+}
+
+// onControlPlane runs a function on a new control plane. If the function fails, the logs of the programs stay.
+func onControlPlane(ctx context.Context, function func(*controlPlane) error) error {
+	p, err := startControlPlane(ctx)
+	if err == nil {
+		err = function(p)
+	}
+	if err != nil && ctx.Err() == nil {
+		return errors.Join(fmt.Errorf("%w\nThe logs are in %s", err, p.folder), p.stop())
+	}
+	return errors.Join(err, p.stop(), os.RemoveAll(p.folder))
+}
+
+// size measures the programs that users download.
+func (b *benchmark) size(context.Context) error {
+	folder := filepath.Dir(b.manager)
+	for name, path := range map[string]string{
+		"operator": b.manager, "echoServer": filepath.Join(folder, "echo-server"), "kubectlEcho": filepath.Join(folder, "kubectl-echo"),
+	} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		b.add("size."+name, float64(info.Size())/mega)
+	}
+	return nil
 }

@@ -4,103 +4,77 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"net/http"
 	"os"
+	"sync/atomic"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/objects"
-	"github.com/echo-operator/echo-operator/internal/operator"
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
 	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// noop measures a reconcile of a converged Echo in a namespace in which other Echoes have a growing number of pods. The operator runs in
-// this process.
-func (b *benchmark) noop(ctx context.Context) (err error) {
-	p, err := testbed.StartControlPlane(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Stop()) }()
-	o, err := controlplane.NewOperator(p.Env.Config, "baseline")
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	stopped := make(chan error, 1)
-	go func() { stopped <- o.Start(ctx) }()
-	defer func() {
-		cancel()
-		err = errors.Join(err, <-stopped)
-	}()
-	echo := &v1.Echo{Spec: v1.EchoSpec{Replicas: new(int32(testbed.PodsPerEcho))}}
-	echo.Name, echo.Namespace = "echo-00000", testbed.Namespace
-	if err := errors.Join(p.Client.Create(ctx, echo), p.AwaitEvents(ctx, b.events, testbed.StartTimeout)); err != nil {
-		return err
-	}
-	there := 0
-	for _, pods := range []int{0, 1000, 4000} {
-		b.say("reconciles with %d pods in the namespace", pods)
-		if err := createForeignPods(ctx, p, echo, there, pods); err != nil {
+// noop measures a reconcile of a converged Echo, in a namespace without pods, and with many pods of other Echoes. The operator runs in
+// this process. When nothing happens, its cache contains all pods.
+func (b *benchmark) noop(ctx context.Context) error {
+	return onControlPlane(ctx, func(p *controlPlane) (err error) {
+		config, requests := rest.CopyConfig(p.config), &atomic.Int64{}
+		config.Wrap(func(to http.RoundTripper) http.RoundTripper { return &counter{to, requests} })
+		o, err := controlplane.NewOperator(config, "baseline")
+		if err != nil {
 			return err
 		}
-		there = pods
-		if err := errors.Join(awaitCached(ctx, o, pods), p.Quiet(ctx, nil)); err != nil {
+		ctx, cancel := context.WithCancel(ctx)
+		stopped := make(chan error, 1)
+		go func() { stopped <- o.Start(ctx) }()
+		defer func() {
+			cancel()
+			err = errors.Join(err, <-stopped)
+		}()
+		echo := newEcho(namespace, 0, podsPerEcho)
+		if err := errors.Join(p.client.Create(ctx, echo), p.awaitEvents(ctx, 1)); err != nil {
 			return err
 		}
-		if err := b.noopReconcile(ctx, p, o, echo, pods); err != nil {
-			return err
+		for _, pods := range []int{0, 4000} {
+			if err := errors.Join(p.createPods(ctx, "other-%05d", pods/podsPerEcho), p.quiet(ctx)); err != nil {
+				return err
+			}
+			sent := requests.Load()
+			if err := b.noopReconcile(ctx, o.Echoes, echo, fmt.Sprintf("noop.%d", pods)); err != nil {
+				return err
+			}
+			b.add("noop.requests", float64(requests.Load()-sent))
 		}
-	}
-	return nil
-}
-
-// createForeignPods creates pods of other Echoes. The operator watches these pods.
-func createForeignPods(ctx context.Context, p *testbed.ControlPlane, echo *v1.Echo, first, end int) error {
-	deployment := &appsv1.Deployment{}
-	if err := p.Client.Get(ctx, client.ObjectKeyFromObject(echo), deployment); err != nil {
-		return err
-	}
-	return testbed.Parallel(ctx, end-first, func(ctx context.Context, i int) error {
-		other := &v1.Echo{}
-		other.Name = fmt.Sprintf("other-%05d", (first+i)/testbed.PodsPerEcho)
-		pod := testbed.PodOf(deployment, first+i)
-		maps.Copy(pod.Labels, objects.SelectorLabels(other))
-		return testbed.CreatePod(ctx, p.Client, pod)
+		return nil
 	})
 }
 
-// awaitCached waits until the operator's cache contains all pods.
-func awaitCached(ctx context.Context, o *operator.Operator, pods int) error {
-	return testbed.Poll(ctx, testbed.StartTimeout, func(ctx context.Context) (bool, error) {
-		list := &corev1.PodList{}
-		err := o.GetCache().List(ctx, list, client.InNamespace(testbed.Namespace))
-		return len(list.Items) == pods, err
-	})
+// counter counts requests.
+type counter struct {
+	http.RoundTripper
+	count *atomic.Int64
 }
 
-func (b *benchmark) noopReconcile(ctx context.Context, p *testbed.ControlPlane, o *operator.Operator, echo *v1.Echo, pods int) error {
-	before, err := p.Before(ctx, nil)
+// RoundTrip implements http.RoundTripper.
+func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
+	c.count.Add(1)
+	return c.RoundTripper.RoundTrip(request)
+}
+
+func (b *benchmark) noopReconcile(ctx context.Context, r reconcile.Reconciler, echo *v1.Echo, name string) error {
+	before, err := process.CPUTime(os.Getpid())
 	if err != nil {
 		return err
 	}
-	began, err := process.CPUTime(os.Getpid())
-	if err != nil {
-		return err
-	}
-	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(echo)}
 	result := testing.Benchmark(func(t *testing.B) {
 		t.ReportAllocs()
 		for t.Loop() {
-			if _, problem := o.Echoes.Reconcile(ctx, request); problem != nil {
+			if _, problem := r.Reconcile(ctx, request); problem != nil {
 				err = problem
 			}
 		}
@@ -108,17 +82,9 @@ func (b *benchmark) noopReconcile(ctx context.Context, p *testbed.ControlPlane, 
 	if err != nil {
 		return err
 	}
-	ended, err := process.CPUTime(os.Getpid())
-	if err != nil {
-		return err
-	}
-	used, err := p.After(ctx, nil, before)
-	name := fmt.Sprintf("noop.%d", pods)
-	b.figures.Add(name+".time", float64(result.NsPerOp())/1000)
-	b.figures.Add(name+".cpu", milliseconds(ended-began)*1000/float64(result.N)) // including garbage collection
-	b.figures.Add(name+".bytes", float64(result.AllocedBytesPerOp()))
-	b.figures.Add(name+".allocations", float64(result.AllocsPerOp()))
-	b.figures.Add(name+".requests", used.Requests.Sum(requests.IsWork))
-	b.say("  %s %s, requests: %v", result, result.MemString(), used.Requests)
+	after, err := process.CPUTime(os.Getpid())
+	b.add(name+".time", milliseconds(result.T)/float64(result.N))
+	b.add(name+".cpu", milliseconds(after-before)/float64(result.N)) // with garbage collection
+	b.add(name+".allocations", float64(result.AllocsPerOp()))
 	return err
 }

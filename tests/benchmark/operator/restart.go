@@ -4,222 +4,217 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strconv"
+	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/figures"
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/requests"
-	"github.com/echo-operator/echo-operator/tests/benchmark/operator/testbed"
-	"github.com/echo-operator/echo-operator/tests/benchmark/process"
-	"github.com/echo-operator/echo-operator/tests/support/controlplane"
-)
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-const (
-	restTime = 2 * time.Minute
-	// settleTime is how long the operator is idle before its memory is measured.
-	settleTime = 10 * time.Second
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/benchmark/process"
 )
 
 // leaderElection returns the flags that enable leader election.
 func leaderElection() []string {
-	return []string{"--leader-elect", "--leader-election-namespace=" + testbed.Namespace}
+	return []string{"--leader-elect", "--leader-election-namespace=" + namespace}
+}
+
+// start measures starts in a cluster without Echoes, and with one Echo.
+func (b *benchmark) start(ctx context.Context) error {
+	return onControlPlane(ctx, func(p *controlPlane) error {
+		for range 2*b.rounds + 1 {
+			for figure, path := range map[string]string{"start.firstWatch": b.manager, "start.bare.firstWatch": b.bare} {
+				if err := b.firstWatch(ctx, p, figure, path); err != nil {
+					return err
+				}
+			}
+		}
+		if err := errors.Join(p.createEchoes(ctx, 1), b.sendWrites(ctx, p)); err != nil {
+			return err
+		}
+		return b.starts(ctx, p, "start", 1)
+	})
+}
+
+// firstWatch measures the time until the operator, or the bare manager, starts its first watch.
+func (b *benchmark) firstWatch(ctx context.Context, p *controlPlane, figure, path string) error {
+	if err := p.quiet(ctx); err != nil {
+		return err
+	}
+	r, g, err := p.startRecorded(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer p.kill(g)
+	first, err := r.awaitWatch(ctx)
+	b.add(figure, milliseconds(first.Sub(g.began)))
+	return err
 }
 
 // restart measures starts with many converged Echoes, first without and then with pods.
-func (b *benchmark) restart(ctx context.Context) (err error) {
-	p, err := b.startConverged(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Stop()) }()
-	name := "restart." + strconv.Itoa(b.large)
-	if err := b.restarts(ctx, p, name, b.large); err != nil {
-		return err
-	}
-	if err := b.rest(ctx, p, name); err != nil {
-		return err
-	}
-	if !b.selects("pods") {
-		return nil
-	}
-	b.say("creating two pods for each of %d Echoes", b.large)
-	if err := p.CreatePods(ctx, b.large); err != nil {
-		return err
-	}
-	g, err := b.startQuiet(ctx, p) // the first start writes the status of each Echo, and is not measured
-	if err != nil {
-		return err
-	}
-	if err := g.Kill(); err != nil {
-		return err
-	}
-	return b.restarts(ctx, p, name+".pods", b.large)
-}
-
-// startConverged starts a control plane with converged Echoes.
-func (b *benchmark) startConverged(ctx context.Context) (*testbed.ControlPlane, error) {
+func (b *benchmark) restart(ctx context.Context) error {
 	b.say("creating %d converged Echoes", b.large)
-	p, err := testbed.StartControlPlane(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(b.create(ctx, p, b.large, "-template="+b.template), p.Quiet(ctx, nil)); err != nil {
-		return nil, errors.Join(err, p.Stop())
-	}
-	return p, nil
-}
-
-// restarts measures several starts of the operator and the bare manager. It measures memory in separate starts, because continuously
-// reading the metrics uses memory.
-func (b *benchmark) restarts(ctx context.Context, p *testbed.ControlPlane, name string, n int) error {
-	for i := range b.rounds {
-		b.say("start %d of %d: %s", i+1, b.rounds, name)
-		if err := b.oneRestart(ctx, p, name, b.manager, n); err != nil {
+	return onControlPlane(ctx, func(p *controlPlane) error {
+		if err := errors.Join(p.createEchoes(ctx, b.large), b.sendWrites(ctx, p)); err != nil {
 			return err
 		}
-		if err := b.oneRestart(ctx, p, name+".bare", b.bare, n); err != nil {
+		if err := errors.Join(b.starts(ctx, p, "restart", b.large), b.rest(ctx, p)); err != nil {
 			return err
 		}
-		if err := b.oneRest(ctx, p, name); err != nil {
+		b.say("creating two pods for each of %d Echoes", b.large)
+		if err := p.createPods(ctx, "echo-%05d", b.large); err != nil {
+			return err
+		}
+		g, err := p.startQuiet(ctx, b.manager) // writes the status of each Echo, and is not measured
+		if err != nil {
+			return err
+		}
+		p.kill(g)
+		for range b.rounds {
+			if err := b.memory(ctx, p, "restart.pods"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// starts measures several starts of the operator and of the bare manager. It measures memory in separate starts, because reading the
+// metrics continually uses memory.
+func (b *benchmark) starts(ctx context.Context, p *controlPlane, name string, n int) error {
+	for range b.rounds {
+		if err := errors.Join(b.reconciles(ctx, p, name, b.manager, n), b.reconciles(ctx, p, name+".bare", b.bare, n),
+			b.memory(ctx, p, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startQuiet starts the operator and waits until it is idle.
-func (b *benchmark) startQuiet(ctx context.Context, p *testbed.ControlPlane) (*testbed.Program, error) {
-	g, err := testbed.StartOperator(ctx, p, b.manager, p.Kubeconfig(controlplane.OperatorUser))
-	if err != nil {
-		return nil, err
+// reconciles measures the time from a start until the first reconcile, and until all Echoes were reconciled.
+func (b *benchmark) reconciles(ctx context.Context, p *controlPlane, name, path string, n int) error {
+	if err := p.quiet(ctx); err != nil {
+		return err
 	}
-	if err := p.Quiet(ctx, g); err != nil {
-		return nil, errors.Join(g.Failure(err), g.Kill())
-	}
-	return g, nil
-}
-
-// oneRestart measures a start of the operator, or of the bare manager.
-func (b *benchmark) oneRestart(ctx context.Context, p *testbed.ControlPlane, name, path string, n int) (err error) {
-	before, err := p.Before(ctx, nil)
+	g, err := p.start(ctx, path)
 	if err != nil {
 		return err
 	}
-	g, err := testbed.StartOperator(ctx, p, path, p.Kubeconfig(controlplane.OperatorUser))
-	if err != nil {
+	defer p.kill(g)
+	if err := p.awaitReconciles(ctx, g, 1); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.Kill()) }()
-	if err := p.AwaitReconciles(ctx, g, 1); err != nil {
-		return g.Failure(err)
-	}
-	first := time.Since(g.Began)
-	if err := p.AwaitReconciles(ctx, g, n); err != nil {
-		return g.Failure(err)
-	}
-	all := time.Since(g.Began)
-	if err := p.Quiet(ctx, g); err != nil {
+	first := time.Since(g.began)
+	if err := p.awaitReconciles(ctx, g, n); err != nil {
 		return err
 	}
-	used, err := p.After(ctx, g, before)
-	if err != nil {
-		return err
-	}
-	b.figures.Add(name+".firstReconcile", first.Seconds())
-	b.figures.Add(name+".allReconciles", all.Seconds())
-	b.figures.Add(name+".cpu.client", used.Client.Seconds())
-	b.figures.Add(name+".cpu.apiServer", used.APIServer.Seconds())
-	b.figures.Add(name+".writes", used.Requests.Sum(requests.IsEffective))
-	b.say("  %s: first reconcile after %.2f s, all after %.2f s", filepath.Base(path), first.Seconds(), all.Seconds())
+	b.add(name+".firstReconcile", first.Seconds())
+	b.add(name+".allReconciles", time.Since(g.began).Seconds())
 	return nil
 }
 
-// oneRest starts the operator, and measures its memory after an idle period.
-func (b *benchmark) oneRest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
-	g, err := b.startQuiet(ctx, p)
+// memory measures the memory of the operator that has started and has been idle for a while.
+func (b *benchmark) memory(ctx context.Context, p *controlPlane, name string) error {
+	g, err := p.startQuiet(ctx, b.manager)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.Kill()) }()
-	if err := testbed.Pause(ctx, settleTime); err != nil {
+	defer p.kill(g)
+	if err := pause(ctx, 10*time.Second); err != nil {
 		return err
 	}
-	memory, err := process.MemoryOf(g.PID())
+	memory, err := process.MemoryOf(g.pid())
+	b.add(name+".resident", float64(memory.Resident)/mega)
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// rest counts the operator's requests during a start, and then during two minutes without changes.
+func (b *benchmark) rest(ctx context.Context, p *controlPlane) error {
+	r, g, err := p.startRecorded(ctx, b.manager, leaderElection()...)
 	if err != nil {
 		return err
 	}
-	metrics, err := p.MetricsOf(ctx, g)
-	if err != nil {
+	defer p.kill(g)
+	if err := errors.Join(p.awaitReconciles(ctx, g, b.large), p.quiet(ctx)); err != nil {
 		return err
 	}
-	const mega = 1e6
-	b.figures.Add(name+".resident", float64(memory.Resident)/mega)
-	b.figures.Add(name+".anonymous", float64(memory.Anonymous)/mega)
-	b.figures.Add(name+".heap", requests.LiveHeap(metrics)/mega)
-	b.say("  RSS %.1f MB, of which %.1f MB are anonymous, live heap %.1f MB", b.figures.Last(name+".resident"),
-		b.figures.Last(name+".anonymous"), b.figures.Last(name+".heap"))
+	started := r.sent()
+	if err := pause(ctx, 2*time.Minute); err != nil {
+		return err
+	}
+	rested := r.sent()[len(started):]
+	b.add("restart.requests", b.countOf(started, "start", isOwn))
+	b.add("restart.writes", b.countOf(started, "writes of the start", isWrite))
+	b.add("rest.requests", b.countOf(rested, "rest", isOwn))
+	b.add("rest.leases", b.countOf(rested, "leases", func(request string) bool { return strings.Contains(request, "leases") }))
 	return nil
 }
 
-// rest counts the operator's requests during a start, and then during two minutes without changes. A proxy counts the requests, because the
-// API server does not report which client sent a request, and does not count some discovery requests.
-func (b *benchmark) rest(ctx context.Context, p *testbed.ControlPlane, name string) (err error) {
-	b.say("counting the requests of a start")
-	r, g, end, err := startRecorded(ctx, p, b.manager, leaderElection()...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	if err := errors.Join(p.AwaitReconciles(ctx, g, b.large), p.Quiet(ctx, g)); err != nil {
-		return g.Failure(err)
-	}
-	started := r.counted()
-	b.keepRequests(name, started)
-	b.say("resting for %s", restTime)
-	earlier, err := p.MetricsOf(ctx, g)
-	if err != nil {
-		return err
-	}
-	before, err := p.UsageOf(g)
-	if err != nil {
-		return err
-	}
-	if err := testbed.Pause(ctx, restTime); err != nil {
-		return err
-	}
-	after, err := p.UsageOf(g)
-	if err != nil {
-		return err
-	}
-	later, err := p.MetricsOf(ctx, g)
-	if err != nil {
-		return err
-	}
-	b.figures.Add("rest.reconciles", requests.Reconciles(later)-requests.Reconciles(earlier))
-	rested := r.counted().Since(started)
-	b.keepRequests("rest", rested)
-	b.figures.Add("rest.leases", rested.Sum(func(request string) bool { return strings.Contains(request, "leases") }))
-	b.figures.Add("rest.cpu.client", (after.Client - before.Client).Seconds())
-	return nil
+// countOf returns the number of requests that meet a condition, and prints them.
+func (b *benchmark) countOf(requests []string, name string, condition func(request string) bool) float64 {
+	found := slices.DeleteFunc(slices.Clone(requests), func(request string) bool { return !condition(request) })
+	b.say("  %s: %.1000s", name, fmt.Sprint(found))
+	return float64(len(found))
 }
 
-// isOwnWork excludes requests for leases and optional APIs, and requests that result from leader election or from reading the metrics.
-func isOwnWork(request string) bool {
-	for _, other := range []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com",
-		"gateway.networking.k8s.io"} {
-		if strings.Contains(request, other) {
-			return false
+// isOwn excludes requests for leases and optional APIs, and requests that result from leader election or from reading the metrics.
+func isOwn(request string) bool {
+	others := []string{"leases", "reviews", "/events", "config.openshift.io", "monitoring.coreos.com", "gateway.networking.k8s.io"}
+	return !slices.ContainsFunc(others, func(other string) bool { return strings.Contains(request, other) })
+}
+
+func isWrite(request string) bool {
+	return isOwn(request) && !strings.HasPrefix(request, "GET ") && !strings.HasPrefix(request, "WATCH ")
+}
+
+// failover measures how long a new Echo waits for its Deployment after the leader of two replicas shuts down gracefully or is killed.
+func (b *benchmark) failover(ctx context.Context) error {
+	return onControlPlane(ctx, func(p *controlPlane) error {
+		leader, err := p.startQuiet(ctx, b.manager, leaderElection()...)
+		if err != nil {
+			return err
 		}
-	}
-	return true
+		for range b.rounds {
+			for figure, signal := range map[string]os.Signal{"failover.clean": syscall.SIGTERM, "failover.killed": os.Kill} {
+				standby, err := p.startQuiet(ctx, b.manager, leaderElection()...)
+				if err != nil {
+					return err
+				}
+				took, err := p.oneFailover(ctx, leader, signal)
+				if err != nil {
+					return err
+				}
+				leader = standby
+				b.add(figure, took.Seconds())
+			}
+		}
+		return nil
+	})
 }
 
-func (b *benchmark) keepRequests(name string, requests requests.Counts) {
-	b.figures.Add(name+".requests", requests.Sum(isOwnWork))
-	for request, count := range requests {
-		b.figures.Add(name+figures.RequestKey+request, count)
+// oneFailover sends a signal to the leader, creates an Echo, and returns the time until the Echo's Deployment exists.
+func (p *controlPlane) oneFailover(ctx context.Context, leader *program, signal os.Signal) (time.Duration, error) {
+	defer p.kill(leader)
+	began := time.Now()
+	echo := &v1.Echo{Namespace: namespace, GenerateName: "echo-"}
+	if err := errors.Join(leader.command.Process.Signal(signal), p.client.Create(ctx, echo)); err != nil {
+		return 0, err
 	}
-	b.say("  %s", fmt.Sprint(map[string]float64(requests)))
+	err := poll(ctx, 20*time.Millisecond, startTimeout, func(ctx context.Context) (bool, error) {
+		err := p.client.Get(ctx, client.ObjectKeyFromObject(echo), &appsv1.Deployment{})
+		return err == nil, client.IgnoreNotFound(err)
+	})
+	return time.Since(began), err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +28,8 @@ func CPUTime(pid int) (time.Duration, error) {
 
 // Memory is the physical memory of a process, in bytes.
 type Memory struct {
-	Resident  int64 `json:"resident"`
-	Anonymous int64 `json:"anonymous"` // excludes mapped files, such as the program itself
+	Resident  int64
+	Anonymous int64 // excludes mapped files, such as the program itself
 }
 
 // MemoryOf returns the physical memory of a process.
@@ -48,21 +47,6 @@ func parseMemory(status string) (Memory, error) {
 	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
 }
 
-// Peak returns the process's peak physical memory so far, in bytes.
-func Peak(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	return kibibytes(string(text), "VmHWM:")
-}
-
-// ResetPeak resets a process's peak memory to its current memory.
-func ResetPeak(pid int) error {
-	const peak = "5" // proc_pid_clear_refs(5)
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
-}
-
 // kibibytes converts a line such as "VmRSS:     1024 kB" to bytes.
 func kibibytes(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
@@ -72,29 +56,4 @@ func kibibytes(status, name string) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("no %s in /proc", name)
-}
-
-// Children returns the IDs of the processes that this process has started, by program name.
-func Children() (map[string]int, error) {
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]int{}
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			continue // the thread has exited
-		}
-		for field := range strings.FieldsSeq(string(text)) {
-			name, err := os.ReadFile("/proc/" + field + "/comm")
-			if err != nil {
-				continue // the process has exited
-			}
-			if found[strings.TrimSpace(string(name))], err = strconv.Atoi(field); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return found, nil
 }
