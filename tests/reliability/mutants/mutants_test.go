@@ -1,13 +1,14 @@
 package mutants
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"go/ast"
-	"go/parser"
+	"fmt"
 	"go/token"
 	"go/types"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,43 +21,50 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// root is the root directory of the repository.
-const root = "../../.."
+const (
+	// root is the root directory of the repository.
+	root = "../../.."
+	// total is the number of mutants: the known bugs, and changes that are drawn.
+	total = 120
+)
 
-// caught matches the names of failed tests in go test output.
-var caught = regexp.MustCompile(`--- FAIL: (\S+)`)
-
-// TestEveryMutantIsCaught reintroduces each bug, and runs the test that must catch it.
+// TestEveryMutantIsCaught reintroduces each known bug, and runs the test that must catch it. If MUTANTS is set, it also draws changes to the
+// product, and writes to the file MUTANTS which test catches each mutant.
 func TestEveryMutantIsCaught(t *testing.T) {
 	if os.Getenv("RELIABILITY") != "all" {
 		t.Skip("set RELIABILITY=all to run this test")
 	}
-	total, missed, all := 0, 0, declarations(t)
+	all, path, lines, changes := declarations(t), os.Getenv("MUTANTS"), []string{}, map[string][]change{}
 	for _, m := range mutants() {
-		total++
-		t.Run(m.name, func(t *testing.T) {
-			began := time.Now()
-			output, err := m.run(t, all)
-			failed := caught.FindStringSubmatch(output)
-			if failed == nil {
-				missed++
-				t.Fatalf("%s does not catch the bug (%v): %s", m.by, err, output)
-			}
-			t.Logf("caught by %s of %s after %.0f s", failed[1], m.of, time.Since(began).Seconds())
-		})
+		changes[""] = append(changes[""], m.change(t, all))
 	}
-	t.Logf("%d mutants, %d missed", total, missed)
+	if path != "" {
+		changes["drawn/"] = draw(t, all, total-len(mutants()))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(changes)) {
+		for _, c := range changes[kind] {
+			t.Run(kind+c.name, func(t *testing.T) {
+				line, isCaught, output := c.try(t)
+				t.Log(line)
+				if lines = append(lines, line); path != "" {
+					NewWithT(t).Expect(os.WriteFile(path, report(lines), 0o600)).To(Succeed())
+				}
+				if !isCaught && kind == "" { // a change that was drawn may make no difference
+					t.Fatalf("%v does not catch the bug: %s", c.stages[0].command, output)
+				}
+			})
+		}
+	}
 }
 
-// TestEveryMutantIsOfToday checks that, for each mutant, the current code contains the text to replace and the names that the new text
+// TestEveryMutantIsOfToday checks that, for each known bug, the current code contains the text to replace and the names that the new text
 // uses.
 func TestEveryMutantIsOfToday(t *testing.T) {
 	all := declarations(t)
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			file, err := os.ReadFile(m.declaration(t, all).path)
-			NewWithT(t).Expect(err).NotTo(HaveOccurred())
-			NewWithT(t).Expect(unknownNames(string(file), m.new)).To(BeEmpty(), "a mutant that does not compile cannot be caught by a test")
+			unknown := unknownNames(string(read(t, m.change(t, all).path)), m.new)
+			NewWithT(t).Expect(unknown).To(BeEmpty(), "a mutant that does not compile cannot be caught by a test")
 		})
 	}
 }
@@ -76,98 +84,108 @@ func unknownNames(file, expression string) []string {
 	return unknown
 }
 
-// declaration is a function, a method, or a group of constants.
-type declaration struct {
-	path       string // absolute path of the file
-	start, end int    // byte offsets in the file
-	text       string
-}
-
-// declarations returns all declarations in the operator's code, by declared name.
-func declarations(t *testing.T) map[string][]declaration {
+// change returns the change that a known bug makes. Exactly one declaration must have the name that the mutant specifies, and contain the
+// old text, exactly once.
+func (m mutant) change(t *testing.T, all []declaration) change {
 	t.Helper()
 	g := NewWithT(t)
-	all := map[string][]declaration{}
-	for _, folder := range []string{"controllers", "internal"} {
-		g.Expect(filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				err = addDeclarations(all, path)
-			}
-			return err
-		})).To(Succeed())
-	}
-	return all
-}
-
-func addDeclarations(all map[string][]declaration, path string) error {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, content, parser.SkipObjectResolution)
-	if err != nil {
-		return err
-	}
-	for _, each := range file.Decls {
-		start, end := files.Position(each.Pos()).Offset, files.Position(each.End()).Offset
-		for _, name := range namesOf(each) {
-			all[name] = append(all[name], declaration{absolute, start, end, string(content[start:end])})
-		}
-	}
-	return nil
-}
-
-// namesOf returns the name of a function or method, or the names of constants.
-func namesOf(d ast.Decl) (names []string) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		names = append(names, d.Name.Name)
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			if constants, ok := spec.(*ast.ValueSpec); ok {
-				names = append(names, constants.Names[0].Name)
-			}
-		}
-	}
-	return names
-}
-
-// declaration returns the declaration that a mutant changes. The declaration must have the name that the mutant specifies, and contain the
-// old text exactly once.
-func (m mutant) declaration(t *testing.T, all map[string][]declaration) declaration {
-	t.Helper()
-	g := NewWithT(t)
-	with := slices.DeleteFunc(slices.Clone(all[m.in]), func(d declaration) bool { return !strings.Contains(d.text, m.old) })
-	g.Expect(with).To(HaveLen(1), "exactly one of the %d declarations named %s must contain this: %s", len(all[m.in]), m.in, m.old)
+	with := slices.DeleteFunc(slices.Clone(all), func(d declaration) bool {
+		return !slices.Contains(d.names, m.in) || !strings.Contains(d.text, m.old)
+	})
+	g.Expect(with).To(HaveLen(1), "exactly one declaration named %s must contain this: %s", m.in, m.old)
 	g.Expect(strings.Count(with[0].text, m.old)).To(Equal(1), "%s must contain this exactly once: %s", m.in, m.old)
-	return with[0]
+	start := with[0].start + strings.Index(with[0].text, m.old)
+	command := []string{"go", "test", "-trimpath", "-count=1", "-failfast", "-timeout=0", "-run=" + m.by, m.of}
+	return change{m.name, with[0].path, start, start + len(m.old), m.new, []stage{{"its test", command}}}
 }
 
-// run runs the test that must catch a mutant, and returns its output.
-func (m mutant) run(t *testing.T, all map[string][]declaration) (string, error) {
+// caught matches what go test and Ginkgo print about a test that fails or hangs.
+var caught = regexp.MustCompile(`--- FAIL: \S+|\[(FAIL|TIMEDOUT|PANICKED!)\] .+|panic: test timed out|FAIL\t\S+`)
+
+// change is a mutant: new text in a file.
+type change struct {
+	name       string
+	path       string // of the file, from the root of the repository
+	start, end int    // byte offsets in the file
+	new        string
+	stages     []stage
+}
+
+// stage is a command that runs tests, and what they are called in the report.
+type stage struct {
+	name    string
+	command []string
+}
+
+// goTest returns a command that runs tests, except those that measure, which skip themselves. Go's cache leaves out the tests of packages
+// that do not use the changed code.
+func goTest(arguments ...string) []string {
+	return append([]string{"env", "RELIABILITY=", "go", "test", "-trimpath", "-short", "-failfast", "-parallel=6", "-timeout=5m"}, arguments...)
+}
+
+// stages returns the stages in STAGES for changes to a package of the product. The package's own tests are the most likely to fail.
+func stages(folder string, product []string) []stage {
+	all := []stage{
+		{"packages", goTest(folder)},
+		{"packages", goTest(product...)},
+		{"sweep", goTest("./tests/reliability", "-timeout=30m")},
+		{"singles", []string{"go", "test", "-trimpath", "-failfast", "-timeout=0", "-run=TestSingleFaults", "./tests/reliability"}},
+		{"integration", []string{"tools/make/ginkgo", "6", "30m", "./tests/integration", "--fail-fast", "--no-color"}},
+	}
+	asked := strings.Split(cmp.Or(os.Getenv("STAGES"), "packages,sweep,integration"), ",")
+	return slices.DeleteFunc(all, func(s stage) bool { return !slices.Contains(asked, s.name) })
+}
+
+// run runs tests of the changed code. It returns what was printed about the test that failed, if any, and the output.
+func (c change) run(t *testing.T, arguments ...string) (test, output string) {
 	t.Helper()
 	g := NewWithT(t)
-	d := m.declaration(t, all)
-	content, err := os.ReadFile(d.path)
+	content := read(t, c.path)
+	replaced, err := filepath.Abs(filepath.Join(root, c.path))
 	g.Expect(err).NotTo(HaveOccurred())
-	changed := filepath.Join(t.TempDir(), filepath.Base(d.path))
-	text := string(content[:d.start]) + strings.Replace(d.text, m.old, m.new, 1) + string(content[d.end:])
-	g.Expect(os.WriteFile(changed, []byte(text), 0o600)).To(Succeed())
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{d.path: changed}})
+	changed, list := filepath.Join(t.TempDir(), filepath.Base(c.path)), filepath.Join(t.TempDir(), "overlay.json")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{replaced: changed}})
 	g.Expect(err).NotTo(HaveOccurred())
-	list := filepath.Join(t.TempDir(), "overlay.json")
+	g.Expect(os.WriteFile(changed, slices.Concat(content[:c.start], []byte(c.new), content[c.end:]), 0o600)).To(Succeed())
 	g.Expect(os.WriteFile(list, overlay, 0o600)).To(Succeed())
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay="+list, "-count=1", "-failfast", "-vet=off", "-timeout=0",
-		"-run="+m.by, m.of)
+	command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
 	command.Dir = root
-	output, err := command.CombinedOutput()
+	command.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+list) // also for programs that the tests build
+	combined, err := command.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return string(output), err
+	g.Expect(string(combined)).NotTo(ContainSubstring("[build failed]"), "a change that does not compile cannot be caught by a test")
+	if err != nil {
+		test = cmp.Or(caught.FindString(string(combined)), "the command fails")
+	}
+	return test, string(combined)
+}
+
+// try runs stages until a test fails. It returns a line with tabs that says which, whether there was one, and the last output.
+func (c change) try(t *testing.T) (line string, isCaught bool, output string) {
+	t.Helper()
+	began, verdict, test := time.Now(), "survives", ""
+	for i := 0; i < len(c.stages) && test == ""; i++ {
+		if test, output = c.run(t, c.stages[i].command...); test != "" {
+			verdict = "caught by " + c.stages[i].name
+		}
+	}
+	place := fmt.Sprintf("%s:%d", c.path, 1+bytes.Count(read(t, c.path)[:c.start], []byte("\n")))
+	seconds := fmt.Sprintf("%.0f s", time.Since(began).Seconds())
+	return strings.Join([]string{c.name, "=> " + oneLine(c.new), verdict, test, place, seconds}, "\t"), test != "", output
+}
+
+// report returns the lines, and how many there are with each verdict in each package.
+func report(lines []string) []byte {
+	counts := map[string]int{}
+	for _, line := range lines {
+		columns := strings.Split(line, "\t")
+		counts[filepath.Dir(columns[4])+": "+columns[2]]++
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	for _, verdict := range slices.Sorted(maps.Keys(counts)) {
+		text += fmt.Sprintf("%s: %d\n", verdict, counts[verdict])
+	}
+	return []byte(text)
 }
