@@ -52,6 +52,12 @@ reliability: ## Search for faults that the operator does not survive: everything
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -parallel=6 ./tests/reliability/apiserver \
 		-rapid.checks=34 -rapid.steps=30 -rapid.shrinktime=2m $(TESTFLAGS) | $(summary)
 
+.PHONY: mutants
+mutants: ## Put 120 bugs into the product, one at a time, and write to bin/mutants.txt which tests catch them. Two hours.
+	@mkdir -p bin
+	@$(assets) $(read_only) RELIABILITY=all MUTANTS="$${MUTANTS:-$(CURDIR)/bin/mutants.txt}" \
+		go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability/mutants | $(summary)
+
 .PHONY: leader-election
 leader-election: ## Run two operators behind a network that drops and delays requests, and check that only one works at a time. 15 minutes.
 	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability/election
