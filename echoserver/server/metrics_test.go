@@ -124,7 +124,7 @@ func TestMetrics_limitsLabelValues(t *testing.T) {
 		"HTTP/1.1":               {http.Request{Method: http.MethodHead, ProtoMajor: 1, ProtoMinor: 1}, "HTTP/1.1", "HEAD"},
 		"HTTP/2":                 {http.Request{Method: http.MethodPost, ProtoMajor: 2}, "HTTP/2.0", "POST"},
 		"a later minor version":  {http.Request{Method: http.MethodPut, ProtoMajor: 1, ProtoMinor: 9}, "HTTP/1.1", "PUT"},
-		"a method in lower case": {http.Request{Method: "get", ProtoMajor: 2}, "HTTP/2.0", "other"},
+		"a method in lower case": {http.Request{Method: strings.ToLower(http.MethodGet), ProtoMajor: 2}, "HTTP/2.0", "other"},
 		"an unknown method":      {http.Request{Method: "PROPFIND", ProtoMajor: 2}, "HTTP/2.0", "other"},
 		"no method":              {http.Request{ProtoMajor: 2}, "HTTP/2.0", "other"},
 	} {

@@ -112,9 +112,9 @@ func TestRun_warns(t *testing.T) {
 	for environ, want := range map[string]string{"ECHO_CONTROLS=Full": "controls are Full: ", "ECHO_CONTROLS=Safe": "", "ECHO_A=b": `"names":["ECHO_A"]`} {
 		r := startRun(t, environ, "ECHO_DRAIN_DELAY=0s")
 		r.stop()
-		<-r.ended
-		if warned := strings.Contains(r.log.String(), `"level":"WARN"`); warned != (want != "") || !strings.Contains(r.log.String(), want) {
-			t.Errorf("%s: the log is %s", environ, r.log)
+		err := <-r.ended
+		if warned := strings.Contains(r.log.String(), `"level":"WARN"`); err != nil || warned != (want != "") || !strings.Contains(r.log.String(), want) {
+			t.Errorf("%s: %v, the log is %s", environ, err, r.log)
 		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// dialWebSocket opens a WebSocket, and returns the response to the handshake.
-func dialWebSocket(t *testing.T, url string, options *websocket.DialOptions) (*websocket.Conn, *http.Response) {
+// dialWebSocket opens a WebSocket, and returns the header of the response to the handshake.
+func dialWebSocket(t *testing.T, url string, options *websocket.DialOptions) (*websocket.Conn, http.Header) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), echotest.Patience)
 	t.Cleanup(cancel)
@@ -30,7 +30,7 @@ func dialWebSocket(t *testing.T, url string, options *websocket.DialOptions) (*w
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.CloseNow() })
-	return connection, response
+	return connection, response.Header
 }
 
 // readHandshake returns the echo of a handshake, which must be the next message, and the message.
@@ -47,10 +47,10 @@ func readHandshake(t *testing.T, connection *websocket.Conn) (decoded, string) {
 func TestEchoHandshake(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=Sec-WebSocket-Protocol", "ECHO_TRUSTED_PROXIES=127.0.0.1", "ECHO_RESPONSE_STATUS=503")
 	const target = "/shop/-/ws?echo.handshake=true&echo.status=1&q=%E9"
-	connection, response := dialWebSocket(t, serve(t, h).URL+target, &websocket.DialOptions{
+	connection, header := dialWebSocket(t, serve(t, h).URL+target, &websocket.DialOptions{
 		Subprotocols: []string{"bearer", "hunter2"}, HTTPHeader: http.Header{"Origin": {"https://shop.example"}, "Cookie": {"a=hunter2"},
 			"X-Forwarded-Proto": {"wss"}, "X-Forwarded-For": {"203.0.113.7"}, "X-Name": {latin1}, "X-Request-Id": {"id-7"}}})
-	if got := response.Header.Get("X-Echo-Applied"); got != "handshake=true" || counted(h.metrics.controls, "handshake") != 1 {
+	if got := header.Get("X-Echo-Applied"); got != "handshake=true" || counted(h.metrics.controls, "handshake") != 1 {
 		t.Errorf("the applied controls are %q, %d are counted", got, counted(h.metrics.controls, "handshake"))
 	}
 	echo, message := readHandshake(t, connection)
