@@ -247,7 +247,8 @@ func replies(t *testing.T, framer *http2.Framer, streams int) map[uint32]http2Re
 			reply.body += string(f.Data())
 		}
 		got[frame.Header().StreamID] = reply
-		if kind := frame.Header().Type; (kind == http2.FrameData || kind == http2.FrameHeaders) && frame.Header().Flags.Has(http2.FlagDataEndStream) {
+		kind := frame.Header().Type
+		if (kind == http2.FrameData || kind == http2.FrameHeaders) && frame.Header().Flags.Has(http2.FlagDataEndStream) {
 			ended++
 		}
 	}

@@ -109,7 +109,8 @@ func startRun(t *testing.T, environ ...string) *running {
 
 // TestRun_warns checks that the server warns at startup of controls that are Full, and of variables that are not settings.
 func TestRun_warns(t *testing.T) {
-	for environ, want := range map[string]string{"ECHO_CONTROLS=Full": "controls are Full: ", "ECHO_CONTROLS=Safe": "", "ECHO_A=b": `"names":["ECHO_A"]`} {
+	for environ, want := range map[string]string{"ECHO_CONTROLS=Full": "controls are Full: ", "ECHO_CONTROLS=Safe": "",
+		"ECHO_A=b": `"names":["ECHO_A"]`} {
 		r := startRun(t, environ, "ECHO_DRAIN_DELAY=0s")
 		r.stop()
 		err := <-r.ended
