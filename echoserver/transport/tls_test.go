@@ -121,6 +121,7 @@ func shownCertificate(t *testing.T, client *http.Client, address string) string 
 	if err != nil {
 		return ""
 	}
+	defer func() { _ = response.Body.Close() }()
 	_, certificate, _ := strings.Cut(echotest.Reply{Response: response}.Whole(t).Text, ", ")
 	return certificate
 }

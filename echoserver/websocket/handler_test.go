@@ -431,6 +431,7 @@ func TestServe(t *testing.T) {
 		if response.StatusCode != http.StatusSwitchingProtocols {
 			text = echotest.Reply{Response: response}.Whole(t).Text
 		}
+		_ = response.Body.Close()
 		_ = connection.Close()
 		for _, general := range []string{"Date", "Content-Type", "Content-Length"} {
 			response.Header.Del(general)

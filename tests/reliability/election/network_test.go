@@ -135,7 +135,7 @@ func (l link) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the process has ended")
 	}
 	received := make(chan *http.Response, 1)
-	go func() { received <- l.exchange(sent, entry, w) }()
+	go func() { received <- l.exchange(sent, entry, w) }() //nolint:bodyclose // the client closes it
 	select {
 	case answer := <-received:
 		if answer == nil {
