@@ -129,6 +129,7 @@ func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
 	for range 10 {
 		held = append(held, echotest.Dial(t, inner.Addr().String()))
 	}
+	echotest.Until(t, "the other connections are closed", func() bool { return listener.Len() == 3 })
 	if got := echotest.Status("http://" + inner.Addr().String()); got != http.StatusNotFound {
 		t.Errorf("a probe has the response %d", got)
 	}
