@@ -121,9 +121,10 @@ func TestImages_haveLabels(t *testing.T) {
 func described(t *testing.T, image image) []string {
 	t.Helper()
 	built := regexp.MustCompile(`^--from=\w+ /out/program (\S*/)(\S+)$`)
+	values := strings.NewReplacer("${VERSION}", version(t), "${CREATED}", created(t))
 	var all []string
 	for _, i := range imageOf(t, image.file, image.program) {
-		arguments := strings.NewReplacer("${VERSION}", version(t), "${CREATED}", created(t)).Replace(i.arguments)
+		arguments := values.Replace(i.arguments)
 		switch i.name {
 		case "FROM", "ARG":
 		case "LABEL":
