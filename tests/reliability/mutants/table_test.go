@@ -40,10 +40,10 @@ func textbook() []mutant {
 			"readChild(ctx, r.Live, objects.CronJob", "readChild(ctx, r.Client, objects.CronJob",
 			"TestPrune_deletesCronJobMissingFromCache", reconciler},
 		{"objects of other clients are taken over", "readLive",
-			"live == nil || metav1.IsControlledBy(live, echo) {", "live == nil || !metav1.IsControlledBy(live, echo) {", "TestScenarios",
+			"object == nil || metav1.IsControlledBy(object, echo) {", "object == nil || !metav1.IsControlledBy(object, echo) {", "TestScenarios",
 			simulation},
-		{"the cache is trusted", "readLive",
-			"live, err := readChild(ctx, d.Live, c)", "live, err := readChild(ctx, d.Client, c)", "TestScenarios", simulation},
+		{"the cache is trusted", "readOwned",
+			"readLive(ctx, d.Live, echo, c)", "readLive(ctx, cached, echo, c)", "TestScenarios", simulation},
 	}
 }
 
@@ -114,7 +114,7 @@ func own() []mutant {
 			"options := []client.PatchOption{client.FieldOwner(objects.FieldOwner)}",
 			"options := []client.PatchOption{client.FieldOwner(objects.FieldOwner), client.ForceOwnership}", "Test", reconciler},
 		{"the children of a deleted Echo are looked up only in the cache", "leftoversOf",
-			"r.readLive, r.Live, livePodsOf(echo)", "r.readCached, r.Client, cachedPodsOf(echo)", "Test", reconciler},
+			"r.Live, echo, desired, readLive, livePodsOf(echo)", "r.Client, echo, desired, readControlled, cachedPodsOf(echo)", "Test", reconciler},
 		{"an object that is no longer desired is kept", "ensure",
 			"return nil, w.remove(ctx, live)\n\t}\n\tif live", "return nil, nil\n\t}\n\tif live", "TestScenarios", simulation},
 		{"companions are left when their Echo is deleted", "deleteRemaining",
@@ -123,8 +123,8 @@ func own() []mutant {
 			"return nextDeletionCheck(r.Now().Sub(echo.DeletionTimestamp.Time)), r.classify(echo, unwritten)",
 			"return 0, r.classify(echo, unwritten)", "Test", reconciler},
 		{"events are sent before the status is written", "publish",
-			"if err := r.echoWriter().setStatus(",
-			"r.SendEvents(ctx, echo, report.Transitions...)\n\tif err := r.echoWriter().setStatus(", "TestSingleFaults/plans/^create:",
+			"if err := r.echoWriter(echo).setStatus(",
+			"r.SendEvents(ctx, echo, report.Transitions...)\n\tif err := r.echoWriter(echo).setStatus(", "TestSingleFaults/plans/^create:",
 			simulation},
 		{"an object is deleted even if it was replaced", "deleteChild",
 			"client.Preconditions{UID: &uid, ResourceVersion: &version})", "client.GracePeriodSeconds(int64(len(uid)+len(version))))",
