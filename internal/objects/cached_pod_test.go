@@ -76,42 +76,6 @@ func makeOperators(pod *corev1.Pod) {
 	}
 }
 
-func TestPodOf_ofReplicaSet(t *testing.T) {
-	g := NewWithT(t)
-	for kind, want := range map[string]bool{"ReplicaSet": true, "Job": false, "Pod": false} {
-		pod := &corev1.Pod{OwnerReferences: []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}}
-		g.Expect(PodOf(pod).OfReplicaSet).To(Equal(want), "a pod of a %s", kind)
-	}
-	g.Expect(PodOf(&corev1.Pod{}).OfReplicaSet).To(BeFalse(), "a pod without an owner is mistaken for an echo pod")
-}
-
-func TestPodOf_conditions(t *testing.T) {
-	for name, c := range map[string]struct {
-		condition     corev1.PodCondition
-		ready         bool
-		unschedulable string
-	}{
-		"ready":         {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, Message: "m"}, true, ""},
-		"not ready":     {corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: "m"}, false, ""},
-		"scheduled":     {corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, Message: "m"}, false, ""},
-		"not scheduled": {corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "m"}, false, "m"},
-		"another":       {corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, Message: "m"}, false, ""},
-	} {
-		pod := PodOf(&corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{c.condition}}})
-		NewWithT(t).Expect(pod.Ready).To(Equal(c.ready), name)
-		NewWithT(t).Expect(pod.Unschedulable).To(Equal(c.unschedulable), name)
-	}
-}
-
-func TestHasEnded(t *testing.T) {
-	for phase, want := range map[corev1.PodPhase]bool{
-		corev1.PodPending: false, corev1.PodRunning: false, corev1.PodUnknown: false, corev1.PodSucceeded: true, corev1.PodFailed: true,
-	} {
-		pod := &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
-		NewWithT(t).Expect(PodOf(pod).HasEnded()).To(Equal(want), "%s", phase)
-	}
-}
-
 func TestObject_identifiesPod(t *testing.T) {
 	want := &corev1.Pod{Namespace: "ns", Name: "p", UID: "u", ResourceVersion: "7"}
 	full := want.DeepCopy()

@@ -59,37 +59,6 @@ func TestCheck_escapesDollars(t *testing.T) {
 	NewWithT(t).Expect(args[len(args)-2:]).To(HaveExactElements("--expect=client.address=$$(A)", "https://web.example.com/a$$$$b"))
 }
 
-func TestCheck(t *testing.T) {
-	g := NewWithT(t)
-	echo := checked(func(c *v1.EchoCheck) {
-		c.Address, c.CAConfigMap, c.Groups = "192.0.2.1:8443", "ca", []string{"client", "tls"}
-		c.Expect = []v1.EchoExpectation{{Fact: "client.address", Value: "kept"}, {Fact: "body.max", Value: ">=10Mi"}}
-	})
-	job := cronJob(t, echo)
-	spec, pod := job.Spec, podOf(job)
-	if job.Name != "web-path" || spec.Schedule != "*/5 * * * *" || spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || *spec.Suspend ||
-		*spec.SuccessfulJobsHistoryLimit != 1 || *spec.FailedJobsHistoryLimit != 1 || *spec.StartingDeadlineSeconds != 60 ||
-		*spec.JobTemplate.Spec.BackoffLimit != 0 {
-		t.Errorf("got %+v", spec)
-	}
-	g.Expect(spec.JobTemplate.Spec.ActiveDeadlineSeconds).To(BeNil(), "a deadline of the Job would delete the pod, and the verdict with it")
-	g.Expect(*pod.ActiveDeadlineSeconds).To(BeEquivalentTo(240))
-	want := []string{"--verdict-file=/dev/termination-log", "--name=ns/web", "--deadline=120s", "--own-service=http://web.ns.svc",
-		"--address=192.0.2.1:8443", "--groups=client,tls",
-		"--ca-file=/etc/pathcheck/ca.crt", "--expect=client.address=kept", "--expect=body.max=>=10Mi", "https://web.example.com/echo"}
-	g.Expect(pod.Containers[0].Args).To(HaveExactElements(want))
-	if pod.RestartPolicy != corev1.RestartPolicyNever || *pod.AutomountServiceAccountToken ||
-		pod.Containers[0].Image != checkImages.PathCheck {
-		t.Errorf("the pod is %+v", pod)
-	}
-	if volume := pod.Volumes[0].ConfigMap; volume.Name != "ca" || pod.Containers[0].VolumeMounts[0].Name != pod.Volumes[0].Name {
-		t.Errorf("the certificates are %+v", volume)
-	}
-	if job.OwnerReferences[0].UID != "u" || !IsManaged(job) || EchoOf(job) != "web" || CheckOf(job) != "path" {
-		t.Errorf("the CronJob is not the Echo's: %+v", job.ObjectMeta)
-	}
-}
-
 // TestCheck_ownService checks, for each type of Service, that a check connects directly to the Service only if the Service responds on
 // every node.
 func TestCheck_ownService(t *testing.T) {
@@ -147,20 +116,10 @@ func TestCheck_podsAreNotEchoServers(t *testing.T) {
 	}
 }
 
-func TestCheck_runsWhereEchoServersMayRun(t *testing.T) {
+func TestCheck_hasNoAffinityToPods(t *testing.T) {
 	echo := checked()
-	echo.Spec.NodeSelector = map[string]v1.LabelValue{"pool": "edge"}
-	echo.Spec.Tolerations = []corev1.Toleration{{Key: "edge", Operator: corev1.TolerationOpExists}}
-	echo.Spec.ImagePullSecrets = []v1.ImagePullSecret{{Name: "mirror"}}
-	echo.Spec.ServiceAccountName, echo.Spec.PriorityClassName = "mesh", "high"
-	nodes := support.Echo("ns", "x", support.EveryField).Spec.Affinity.NodeAffinity
-	echo.Spec.Affinity = &corev1.Affinity{NodeAffinity: nodes, PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}}
-	pod := podOf(cronJob(t, echo))
-	if pod.NodeSelector["pool"] != "edge" || pod.Tolerations[0].Key != "edge" || pod.ImagePullSecrets[0].Name != "mirror" ||
-		pod.ServiceAccountName != "mesh" || pod.DeprecatedServiceAccount != "mesh" || pod.PriorityClassName != "high" {
-		t.Errorf("got %+v", pod)
-	}
-	NewWithT(t).Expect(pod.Affinity).To(Equal(&corev1.Affinity{NodeAffinity: nodes}), "only echo servers have an affinity to other pods")
+	echo.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}}
+	NewWithT(t).Expect(podOf(cronJob(t, echo)).Affinity).To(BeNil())
 }
 
 func TestCheck_resources(t *testing.T) {

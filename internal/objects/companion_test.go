@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,8 +16,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-var companionConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}}
-
 // labeledPod returns what the operator's cache keeps of the pod from support.PodWithCompanionLabel.
 func labeledPod(changes ...func(*corev1.Pod)) *LabeledPod {
 	return LabeledPodOf(support.PodWithCompanionLabel(changes...))
@@ -28,7 +25,7 @@ func labeledPod(changes ...func(*corev1.Pod)) *LabeledPod {
 func companionFor(t *testing.T, owner *LabeledPod, echo *v1.Echo, changes ...func(*corev1.Pod)) corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
-	c, err := Companion(owner, echo, companionConfig)
+	c, err := Companion(owner, echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := corev1.Pod{}
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(c.Desired.Object, &pod)).To(Succeed())
@@ -99,7 +96,7 @@ func TestCompanionPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			plan, err := c.view.Plan(companionConfig, Policy{MaxReplicas: 20}, c.now)
+			plan, err := c.view.Plan(testConfig, Policy{MaxReplicas: 20}, c.now)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(describe(plan)).To(Equal(c.want))
 		})
@@ -166,40 +163,6 @@ func TestCompanionName(t *testing.T) {
 	}
 }
 
-func TestCompanion_runsOnNodeOfOwner(t *testing.T) {
-	owner := support.PodWithCompanionLabel()
-	pod := companionFor(t, LabeledPodOf(owner), support.EchoOfCompanions(support.EveryField))
-	want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "web-0", UID: "u", Controller: new(true),
-		BlockOwnerDeletion: new(false)}}
-	if diff := cmp.Diff(want, pod.OwnerReferences); diff != "" || CompanionOwner(&pod) != "web-0" || CompanionOwner(owner) != "" {
-		t.Errorf("its owner is not its own: %s", diff)
-	}
-	match := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0]
-	if pod.Spec.NodeName != "" || match.Key != "metadata.name" || !slices.Equal(match.Values, []string{"n"}) {
-		t.Errorf("the companion is placed by %+v", match)
-	}
-	if !slices.Equal(pod.Spec.Tolerations, owner.Spec.Tolerations) || len(pod.Spec.TopologySpreadConstraints) != 0 ||
-		pod.Spec.PriorityClassName != "" {
-		t.Errorf("the companion is scheduled by %+v", pod.Spec)
-	}
-	if pod.Annotations[safeToEvict] != "true" {
-		t.Error("the companion prevents the removal of a node")
-	}
-}
-
-func TestCompanion_runsEchoServer(t *testing.T) {
-	echo := support.EchoOfCompanions(support.EveryField)
-	server := companionFor(t, labeledPod(), echo).Spec.Containers[0]
-	env := map[string]string{}
-	for _, e := range server.Env {
-		env[e.Name] = e.Value
-	}
-	if server.Image != echo.Spec.Image || server.Ports[0].ContainerPort != echo.Spec.Port || env["ECHO_RESPONSE_STATUS"] != "503" {
-		t.Errorf("the companion runs %+v", server)
-	}
-	NewWithT(t).Expect(env["SERVICE_NAME"]+env["INGRESS_NAME"]).To(BeEmpty(), "the companion seems to be behind a Service")
-}
-
 func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"app": "web"} })
@@ -212,18 +175,6 @@ func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
 	}
 	g.Expect(pod.Labels["app"]).To(BeEmpty(), "a companion has the labels of the Echo's own pods")
 	g.Expect(ManagedSelector().Matches(labels.Set(pod.Labels))).To(BeTrue(), "the operator's cache does not hold companions")
-}
-
-func TestCompanion_digestIgnoresUnrelatedFields(t *testing.T) {
-	before := companionFor(t, labeledPod(), support.EchoOfCompanions())
-	after := companionFor(t, labeledPod(), support.EchoOfCompanions(func(e *v1.Echo) {
-		e.Spec.Replicas = new(int32(7))
-		e.Spec.Service.Type = corev1.ServiceTypeNodePort
-		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
-		e.Spec.PodLabels = v1.Labels{"a": "b"}
-	}))
-	hash := before.Annotations[v1.AppliedHashAnnotation]
-	NewWithT(t).Expect(after.Annotations).To(HaveKeyWithValue(v1.AppliedHashAnnotation, hash), "the companion is replaced unnecessarily")
 }
 
 func TestSplitPods(t *testing.T) {
@@ -245,6 +196,7 @@ func TestSplitPods(t *testing.T) {
 		companionFor(t, labeledPod(), echo, relabel(LabelName)),
 		companionFor(t, labeledPod(), echo, relabel(LabelComponent)),
 		companionFor(t, labeledPod(), echo, func(p *corev1.Pod) { p.Labels = childLabels(echo) }),
+		{Name: "alone", Labels: childLabels(echo)},
 	}
 	var cached []*Pod
 	for i := range ownAndOthers {

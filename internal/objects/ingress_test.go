@@ -7,22 +7,15 @@ import (
 
 	. "github.com/onsi/gomega"
 	networkingv1 "k8s.io/api/networking/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func ingressOf(change func(*v1.EchoIngress)) *networkingv1ac.IngressApplyConfiguration {
-	desired := &v1.EchoIngress{Enabled: true, Host: "a.example.com"}
-	change(desired)
-	configuration, _ := ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = desired }),
-		Config{}).(*networkingv1ac.IngressApplyConfiguration)
-	return configuration
-}
-
-func TestIngressPath_defaultsToRoot(t *testing.T) {
-	NewWithT(t).Expect(*ingressOf(func(*v1.EchoIngress) {}).Spec.Rules[0].HTTP.Paths[0].Path).To(Equal("/"))
+func TestIngress_defaults(t *testing.T) {
+	got := builtIngress(t, v1.EchoIngress{}, false).Spec
+	NewWithT(t).Expect(got.Rules[0].HTTP.Paths[0].Path).To(Equal("/"))
+	NewWithT(t).Expect(got.IngressClassName).To(BeNil())
 }
 
 func TestIngress_tls(t *testing.T) {
@@ -106,15 +99,4 @@ func TestNoRoute(t *testing.T) {
 			t.Errorf("%s, where no Routes are served: the message is %q", name, got)
 		}
 	}
-}
-
-func TestIngress_setsClass(t *testing.T) {
-	NewWithT(t).Expect(ingressOf(func(*v1.EchoIngress) {}).Spec.IngressClassName).To(BeNil(), "without a class")
-	if got := ingressOf(func(i *v1.EchoIngress) { i.ClassName = "nginx" }).Spec.IngressClassName; *got != "nginx" {
-		t.Errorf("with a class: %s", *got)
-	}
-}
-
-func TestIngress_isNilIfDisabled(t *testing.T) {
-	NewWithT(t).Expect(ingressOf(func(i *v1.EchoIngress) { i.Enabled = false })).To(BeNil(), "an Ingress that is disabled")
 }

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -64,39 +63,9 @@ func TestWithMetadata_commonMetadata(t *testing.T) {
 	g.Expect(want.GetAnnotations()).To(Equal(map[string]string{"c": "own", "d": "common"}))
 }
 
-// TestCommonMetadata_everyObject checks that all objects, and the pod and Job templates in them, have the common labels and annotations.
-func TestCommonMetadata_everyObject(t *testing.T) {
-	g := NewWithT(t)
-	echo := support.Echo("ns", "x", support.EveryField, func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} })
-	all, err := Desired(echo, testConfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	check, err := Check(echo, &echo.Spec.Checks[0], testConfig.Images)
-	g.Expect(err).NotTo(HaveOccurred())
-	companion, err := Companion(labeledPod(), echo, testConfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	templates := map[string][][]string{"Deployment": {{"spec", "template"}},
-		"CronJob": {{"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}}}
-	for _, child := range append(all, check, PodMonitor(echo), companion) {
-		for _, path := range append(templates[child.Kind], nil) {
-			labels, _, _ := unstructured.NestedStringMap(child.Desired.Object, append(slices.Clone(path), "metadata", "labels")...)
-			annotations, _, _ := unstructured.NestedStringMap(child.Desired.Object, append(slices.Clone(path), "metadata", "annotations")...)
-			g.Expect(labels).To(HaveKeyWithValue("cost-center", "1"), "%s %v", child.Kind, path)
-			g.Expect(annotations).To(HaveKeyWithValue("example.org/owner", "us"), "%s %v", child.Kind, path)
-		}
-	}
-}
-
 func TestWithMetadata_returnsConversionError(t *testing.T) {
 	_, err := withMetadata(map[string]any{"x": func() {}}, &v1.Echo{}, nil, metav1.OwnerReference{})
 	NewWithT(t).Expect(err).To(HaveOccurred(), "an object that cannot be converted was accepted")
-}
-
-func TestCompanionOwnerReference_doesNotBlockDeletion(t *testing.T) {
-	reference := companionOwnerReference(LabeledPodOf(&corev1.Pod{Name: "web-0", UID: "u"}))
-	if reference.Kind != "Pod" || reference.APIVersion != "v1" || reference.UID != "u" || !*reference.Controller ||
-		*reference.BlockOwnerDeletion {
-		t.Errorf("got %+v", reference)
-	}
 }
 
 // specFields returns the JSON paths of the fields in a spec. It does not descend into types from other packages.
@@ -204,7 +173,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	g := NewWithT(t)
 	all, err := Desired(echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
-	made := map[string]string{"companion": liveCompanion(t, support.PodWithCompanionLabel(), echo).Annotations[v1.AppliedHashAnnotation]}
+	made := map[string]string{"companion": companionFor(t, labeledPod(), echo).Annotations[v1.AppliedHashAnnotation]}
 	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range append(all, PodMonitor(echo), job) {
@@ -283,17 +252,6 @@ func TestChildLabels_validForLongestName(t *testing.T) {
 			problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)
 			NewWithT(t).Expect(problems).To(BeNil(), "%s: %s=%s", name, key, value)
 		}
-	}
-}
-
-func TestEchoOf(t *testing.T) {
-	g := NewWithT(t)
-	pod := support.PodWithCompanionLabel()
-	g.Expect(EchoOf(pod)).To(BeEmpty())
-	for name, all := range map[string]map[string]string{"a pod": childLabels(support.Echo("ns", "x")),
-		"a companion": companionLabels(support.Echo("ns", "x"))} {
-		pod.Labels = all
-		g.Expect(EchoOf(pod)).To(Equal("x"), name)
 	}
 }
 

@@ -8,24 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// networkPolicyOf returns the NetworkPolicy of an Echo that listens on the given port.
-func networkPolicyOf(t *testing.T, port int32) *networkingv1.NetworkPolicy {
-	t.Helper()
-	return liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: true}
-	}), testConfig)
-}
-
 func TestNetworkPolicy_allowsOnlyRequestsAndScrapes(t *testing.T) {
 	for port, metrics := range map[int32]int32{8080: 9090, 80: 9090, 9090: 9091} {
-		got := networkPolicyOf(t, port).Spec
+		got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
+			e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: true}
+		}), testConfig).Spec
 		allowed := func(number int32) networkingv1.NetworkPolicyPort {
 			return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))}
 		}
@@ -36,15 +29,6 @@ func TestNetworkPolicy_allowsOnlyRequestsAndScrapes(t *testing.T) {
 			t.Errorf("port %d: outgoing traffic is allowed to %v: %s", port, got.Egress, diff)
 		}
 	}
-}
-
-// TestNetworkPolicy_otherImage checks that the policy does not allow traffic to a metrics port if the image does not have one.
-func TestNetworkPolicy_otherImage(t *testing.T) {
-	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Spec.Image, e.Spec.Port, e.Spec.NetworkPolicy = "registry.example.com/other:1", 8080, &v1.EchoNetworkPolicy{Enabled: true}
-	}), testConfig).Spec.Ingress
-	want := []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(8080))}}
-	NewWithT(t).Expect(got[0].Ports).To(BeComparableTo(want))
 }
 
 func TestNetworkPolicy_allowsOnlyPeersOfFrom(t *testing.T) {
@@ -59,32 +43,6 @@ func TestNetworkPolicy_allowsOnlyPeersOfFrom(t *testing.T) {
 		t.Fatalf("the rules are %+v", got)
 	}
 	NewWithT(t).Expect(got[0].From).To(BeComparableTo(peers))
-}
-
-func TestNetworkPolicy_selectsOnlyPodsOfEcho(t *testing.T) {
-	g := NewWithT(t)
-	policy := networkPolicyOf(t, 8080)
-	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
-	g.Expect(err).NotTo(HaveOccurred())
-	for name, c := range map[string]struct {
-		labels map[string]string
-		want   bool
-	}{
-		"an echo server":                 {childLabels(support.Echo("ns", "x")), true},
-		"a companion":                    {companionLabels(support.Echo("ns", "x")), true},
-		"an echo server of another Echo": {childLabels(support.Echo("ns", "y")), false},
-		"a companion of another Echo":    {companionLabels(support.Echo("ns", "y")), false},
-		"another program":                {map[string]string{LabelInstance: "x", LabelName: "postgresql"}, false},
-	} {
-		g.Expect(selector.Matches(labels.Set(c.labels))).To(Equal(c.want), name)
-	}
-}
-
-func TestNetworkPolicy_isOffByDefault(t *testing.T) {
-	for name, desired := range map[string]*v1.EchoNetworkPolicy{"not configured": nil, "disabled": {}} {
-		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = desired })
-		NewWithT(t).Expect(liveChild[networkingv1.NetworkPolicy](t, echo, testConfig)).To(BeNil(), name)
-	}
 }
 
 func TestDroppedTraffic(t *testing.T) {

@@ -69,20 +69,13 @@ func TestValidateFields(t *testing.T) {
 		"a wildcard and its domain":                  {hosts("*.example.com", "example.com"), ""},
 		"overlapping names of a gateway that is off": {disabled, ""},
 	} {
-		err := validateFields(&v1.Echo{Spec: c.spec})
+		err := Policy{MaxReplicas: 20}.Check(&v1.Echo{Spec: c.spec})
 		if c.want == "" && err == nil {
 			continue
 		}
 		if c.want == "" || !errors.As(err, new(*InvalidSpecError)) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
-	}
-}
-
-func TestPolicy_refusesFieldsThatExcludeEachOther(t *testing.T) {
-	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port, e.Spec.TLS = 8080, &v1.EchoTLS{SecretName: "s", Port: 8080} })
-	if err := (Policy{MaxReplicas: 20}).Check(echo); !errors.As(err, new(*InvalidSpecError)) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,9 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -62,10 +61,19 @@ func TestDesired_returnsDesiredChildren(t *testing.T) {
 		Served: allServed(),
 	}
 	minimal := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" })
+	everything := support.Echo("ns", "x", support.EveryField, monitored)
 	one := func(child Child, err error) ([]Child, error) { return []Child{child}, err }
 	for name, made := range map[string]func() ([]Child, error){
-		"minimal":    func() ([]Child, error) { return Desired(minimal, config) },
-		"everything": func() ([]Child, error) { return Desired(support.Echo("ns", "x", support.EveryField), config) },
+		"minimal": func() ([]Child, error) { return Desired(minimal, config) },
+		"everything": func() ([]Child, error) {
+			all, err := Desired(everything, config)
+			check, checkErr := Check(everything, &everything.Spec.Checks[0], config.Images)
+			companion, companionErr := Companion(labeledPod(), everything, config)
+			return append(all, check, PodMonitor(everything), companion), errors.Join(err, checkErr, companionErr)
+		},
+		"other-image": func() ([]Child, error) {
+			return Desired(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
+		},
 		"check": func() ([]Child, error) {
 			return one(Check(minimal, &v1.EchoCheck{Name: "path", URL: "https://x.example.com/", Schedule: "*/15 * * * *"}, config.Images))
 		},
@@ -103,12 +111,12 @@ func TestDesired_omitsDisabledChildren(t *testing.T) {
 	off := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.DisruptionBudget.Enabled = new(false)
 		e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"}
-		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{}
+		e.Spec.NetworkPolicy, e.Spec.Monitoring = &v1.EchoNetworkPolicy{}, &v1.EchoMonitoring{}
 		e.Spec.Gateway = &v1.EchoGateway{ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}, GRPC: &v1.EchoGatewayGRPC{}, BackendTLS: &v1.EchoGatewayBackendTLS{}}
 	})
 	all, err := Desired(off, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	for _, c := range all {
+	for _, c := range append(all, PodMonitor(off)) {
 		if desired := c.Kind == "Deployment" || c.Kind == "Service"; desired != (c.Desired != nil) {
 			t.Errorf("%s: wanted is %t", c.Kind, c.Desired != nil)
 		}
@@ -162,23 +170,6 @@ func TestDryRunCopy_copiesOnlyServices(t *testing.T) {
 			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Desired.GetName() != name) {
 				t.Errorf("the dry-run copy of a %s is %v", c.Kind, got)
 			}
-		}
-	}
-}
-
-func TestDesired_setsLabelsAndOwner(t *testing.T) {
-	echo := support.Echo("ns", "x", support.EveryField)
-	all, err := Desired(echo, Config{Images: Images{EchoServer: "i"}, Served: allServed()})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	for _, c := range all {
-		if c.Desired == nil { // another test covers missing children
-			continue
-		}
-		if !ManagedSelector().Matches(labels.Set(c.Desired.GetLabels())) {
-			t.Errorf("the cache of the operator does not hold a %s with the labels %v", c.Kind, c.Desired.GetLabels())
-		}
-		if !metav1.IsControlledBy(c.Desired, echo) || *c.Desired.GetOwnerReferences()[0].BlockOwnerDeletion {
-			t.Errorf("a %s has the owners %+v", c.Kind, c.Desired.GetOwnerReferences())
 		}
 	}
 }

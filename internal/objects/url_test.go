@@ -146,15 +146,6 @@ func TestGatewayKey_distinguishesNamespaces(t *testing.T) {
 	g.Expect(AttachesTo(echo, gateway)).To(BeFalse(), "the Echo attaches to another Gateway")
 }
 
-func TestURL(t *testing.T) {
-	for want, change := range map[string]func(*v1.Echo){
-		"http://x.ns.svc":    func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/"} },
-		"http://x.ns.svc:81": func(e *v1.Echo) { e.Spec.Service.Port = 81 },
-	} {
-		NewWithT(t).Expect(URL(support.Echo("ns", "x", change))).To(Equal(want))
-	}
-}
-
 func TestExternalURL(t *testing.T) {
 	balancer := func(port int32) func(*v1.Echo) {
 		return func(e *v1.Echo) { e.Spec.Service.Type, e.Spec.Service.Port = corev1.ServiceTypeLoadBalancer, port }
