@@ -59,13 +59,6 @@ func changedDeployment(d *appsv1.Deployment, change func(*appsv1.Deployment)) *a
 	return d
 }
 
-// statusWant is an expected status in short form.
-type statusWant struct {
-	ready, progressing, degraded metav1.ConditionStatus
-	reason                       v1.Reason
-	phase                        string
-}
-
 type statusCase struct {
 	zero   bool
 	paused bool
@@ -74,7 +67,6 @@ type statusCase struct {
 	seen   *appsv1.Deployment
 	pod    string // the status of the Echo's pod
 	err    error
-	want   statusWant
 }
 
 const done, going = "NewReplicaSetAvailable", "ReplicaSetUpdated"
@@ -92,110 +84,50 @@ func wasOverdue() *outcome { return was(no, no, yes) }
 func secondRevision(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: "2"} }
 func twoWanted(d *appsv1.Deployment)      { d.Spec.Replicas = new(int32(2)) }
 
-// rolloutCases returns test cases with changes that are being rolled out.
-func rolloutCases() map[string]statusCase {
+// statusCases returns the cases whose statuses are in testdata.
+func statusCases() map[string]statusCase {
 	return map[string]statusCase{
 		"just applied": {seen: changedDeployment(seenDeployment(done, 0, 0, 0),
-			func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
-		"first pods coming": {seen: seenDeployment(going, 2, 2, 1), want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
-		"old pods left": {seen: changedDeployment(seenDeployment(going, 3, 2, 2), secondRevision),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: wasReady(),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+			func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} })},
+		"first pods coming": {seen: seenDeployment(going, 2, 2, 1)},
+		"old pods left":     {seen: changedDeployment(seenDeployment(going, 3, 2, 2), secondRevision)},
+		"rolled back to a kind of pod that existed": {seen: changedDeployment(seenDeployment(done, 2, 0, 2), secondRevision), was: wasReady()},
 		"change not yet seen": {was: wasReady(),
-			seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 }),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"rollout past its deadline": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
-			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"scaling up": {was: wasRolling(), seen: seenDeployment(done, 2, 2, 1),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
+			seen: changedDeployment(seenDeployment(done, 2, 2, 2), func(d *appsv1.Deployment) { d.Generation = 3 })},
+		"rollout past its deadline": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1)},
+		"scaling up":                {was: wasRolling(), seen: seenDeployment(done, 2, 2, 1)},
 		"changed after its deadline": {was: wasOverdue(),
-			seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 }),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhasePending}},
-		"cannot be rolled out": {was: wasRolling(), seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no"),
-			want: statusWant{no, yes, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+			seen: changedDeployment(seenDeployment(deploymentDeadlineExceeded, 2, 2, 1), func(d *appsv1.Deployment) { d.Generation = 3 })},
+		"cannot be rolled out": {was: wasRolling(), seen: seenDeployment(going, 2, 2, 1), pod: containerWaits("ErrImagePull", "no")},
 		"could not be rolled out in time": {was: wasRolling(), seen: seenDeployment(deploymentDeadlineExceeded, 2, 2, 1),
-			pod:  containerWaits("ErrImagePull", "no"),
-			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
+			pod: containerWaits("ErrImagePull", "no")},
 		"the Deployment was just deleted": {was: wasReady(),
 			seen: changedDeployment(seenDeployment(done, 2, 2, 2),
-				func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} }),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"more pods than wanted, all going": {was: wasRolling(), seen: seenDeployment(done, 3, 3, 3),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-	}
-}
+				func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: time.Now()} })},
+		"more pods than wanted, all going": {was: wasRolling(), seen: seenDeployment(done, 3, 3, 3)},
 
-// podCases returns test cases with existing and missing pods.
-func podCases() map[string]statusCase {
-	return map[string]statusCase{
-		"all as desired": {seen: seenDeployment(done, 2, 2, 2), want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"none wanted": {zero: true, seen: seenDeployment(done, 0, 0, 0),
-			want: statusWant{yes, no, no, v1.ReasonScaledToZero, v1.PhaseReady}},
-		"none wanted, some up": {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling(),
-			want: statusWant{no, yes, no, v1.ReasonRollingOut, v1.PhaseUpdating}},
-		"scaling up for too long": {was: wasRolling(), ago: objects.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1),
-			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"a pod lost": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1),
-			want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for a while": {was: wasMissing(), ago: objects.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1),
-			want: statusWant{no, no, no, v1.ReasonPodsNotReady, v1.PhaseWarning}},
-		"a pod missing for too long": {was: wasMissing(), ago: objects.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1),
-			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
-		"still missing": {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1),
-			want: statusWant{no, no, yes, v1.ReasonProgressDeadlineExceeded, v1.PhaseWarning}},
+		"all as desired":             {seen: seenDeployment(done, 2, 2, 2)},
+		"none wanted":                {zero: true, seen: seenDeployment(done, 0, 0, 0)},
+		"none wanted, some up":       {zero: true, seen: seenDeployment(done, 1, 1, 1), was: wasRolling()},
+		"scaling up for too long":    {was: wasRolling(), ago: objects.ProgressDeadline, seen: seenDeployment(done, 2, 2, 1)},
+		"a pod lost":                 {was: wasReady(), seen: seenDeployment(done, 2, 2, 1)},
+		"a pod missing for a while":  {was: wasMissing(), ago: objects.ProgressDeadline - time.Second, seen: seenDeployment(done, 1, 1, 1)},
+		"a pod missing for too long": {was: wasMissing(), ago: objects.ProgressDeadline, seen: seenDeployment(done, 1, 1, 1)},
+		"still missing":              {was: wasOverdue(), seen: seenDeployment(done, 2, 2, 1)},
 		"a pod lost to a crash": {was: wasReady(), seen: seenDeployment(done, 2, 2, 1),
-			pod:  `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`,
-			want: statusWant{no, no, no, v1.ReasonPodsCrashing, v1.PhaseWarning}},
-		"as desired, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no"),
-			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"well again": {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2),
-			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-	}
-}
+			pod: `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 1}}}]}`},
+		"as desired, whatever a pod says": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), pod: containerWaits("ErrImagePull", "no")},
+		"well again":                      {was: wasOverdue(), ago: time.Hour, seen: seenDeployment(done, 2, 2, 2)},
 
-// leftAloneCases returns test cases with Echoes whose objects are left unchanged.
-func leftAloneCases() map[string]statusCase {
-	return map[string]statusCase{
 		"paused, a pod lost to a crash": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
-			pod:  containerWaits("ErrImagePull", "no"),
-			want: statusWant{no, no, yes, v1.ReasonImagePullFailed, v1.PhaseWarning}},
-		"paused, healthy": {paused: true, zero: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted),
-			want: statusWant{yes, no, no, v1.ReasonAllPodsReady, v1.PhaseReady}},
-		"paused, a pod lost": {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted),
-			want: statusWant{no, no, no, v1.ReasonPaused, v1.PhaseWarning}},
-		"paused from the beginning": {paused: true, want: statusWant{no, no, no, v1.ReasonPaused, v1.PhasePending}},
-		"over the limit": {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &objects.InvalidSpecError{Message: "too many"},
-			want: statusWant{no, no, yes, v1.ReasonInvalidSpec, v1.PhaseFailed}},
-		"name taken": {err: &objects.NameConflictError{Kind: "Service", Name: "x"},
-			want: statusWant{no, no, yes, v1.ReasonNameConflict, v1.PhaseFailed}},
-		"write refused": {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no"),
-			want: statusWant{no, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
-		"nothing known": {err: errors.New("no"), want: statusWant{unknown, no, yes, v1.ReasonApplyFailed, v1.PhaseWarning}},
-	}
-}
-
-func TestEvaluate(t *testing.T) {
-	for _, cases := range []map[string]statusCase{rolloutCases(), podCases(), leftAloneCases()} {
-		for name, c := range cases {
-			t.Run(name, c.run)
-		}
-	}
-}
-
-func (c statusCase) run(t *testing.T) {
-	g, status := NewWithT(t), c.evaluate(t).Status
-	value := func(kind string) metav1.ConditionStatus {
-		return meta.FindStatusCondition(status.Conditions, kind).Status
-	}
-	got := statusWant{value(v1.ConditionReady), value(v1.ConditionProgressing), value(v1.ConditionDegraded), c.want.reason, status.Phase}
-	if reason := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Reason; got != c.want || reason != c.want.reason.String() {
-		t.Errorf("got %+v because of %s, want %+v", got, reason, c.want)
-	}
-	g.Expect(status.ObservedGeneration).To(BeEquivalentTo(4))
-	for _, condition := range status.Conditions {
-		g.Expect(condition.ObservedGeneration).To(BeEquivalentTo(4), "%s", condition.Type)
+			pod: containerWaits("ErrImagePull", "no")},
+		"paused, healthy":           {paused: true, zero: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 2), twoWanted)},
+		"paused, a pod lost":        {paused: true, was: wasReady(), seen: changedDeployment(seenDeployment(done, 2, 2, 1), twoWanted)},
+		"paused from the beginning": {paused: true},
+		"over the limit":            {was: wasReady(), seen: seenDeployment(done, 2, 2, 2), err: &objects.InvalidSpecError{Message: "too many"}},
+		"name taken":                {err: &objects.NameConflictError{Kind: "Service", Name: "x"}},
+		"write refused":             {seen: seenDeployment(done, 2, 2, 2), err: errors.New("no")},
+		"nothing known":             {err: errors.New("no")},
 	}
 }
 
@@ -512,15 +444,13 @@ func (c statusCase) evaluate(t *testing.T) *v1.Echo {
 	return echo
 }
 
-// TestEvaluate_matchesStoredEchoes compares the Echoes from the cases of TestEvaluate, as well as deleted Echoes, with a file in testdata.
-// Tests in other modules read this file. UPDATE=1 rewrites the file.
+// TestEvaluate_matchesStoredEchoes compares the Echoes from the cases, as well as deleted Echoes, with a file in testdata. Tests in other
+// modules read this file. UPDATE=1 rewrites the file.
 func TestEvaluate_matchesStoredEchoes(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
-	for _, cases := range []map[string]statusCase{rolloutCases(), podCases(), leftAloneCases()} {
-		for name, c := range cases {
-			lines = append(lines, stored(t, name, c.evaluate(t)))
-		}
+	for name, c := range statusCases() {
+		lines = append(lines, stored(t, name, c.evaluate(t)))
 	}
 	for name, failure := range map[string]*Failure{"deleted": nil, "deletion refused": Classify(errors.New("no"))} {
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Generation = 4 })

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,47 +42,26 @@ func scheduler(words string) string {
 	return `{phase: Pending, conditions: [{type: PodScheduled, status: "False", message: "` + words + `"}]}`
 }
 
-// rejecting returns an observation of an Echo whose pods the API server rejects.
-func rejecting(words string) Observation {
-	d := seenDeployment(going, 0, 0, 0)
-	d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
-		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: words})
-	return Observation{Deployment: d}
-}
-
-// requestFailed returns the error from a failed request for an Echo's Ingress.
-func requestFailed(err error) error {
-	return &objects.RequestError{Action: objects.Applying, Kind: "Ingress", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
-}
-
 func remedyPodCases(t *testing.T) map[string]troubled {
 	return map[string]troubled{
 		"an image":             {reason: v1.ReasonImagePullFailed, seen: withPod(t, containerWaits("ErrImagePull", "r/i:1: not found")), advice: "Check spec.image"},
-		"a Secret":             {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", `secret \"s\" not found`)), advice: "Create the Secret"},
 		"a slow read":          {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition")), advice: "Kubernetes retries automatically"},
 		"a key":                {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "couldn't find key k in Secret ns/s")), advice: "Add the key"},
 		"a ConfigMap":          {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", `configmap \"c\" not found`)), advice: "Create the ConfigMap"},
 		"a root image":         {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("CreateContainerConfigError", "container has runAsNonRoot and image will run as root")), advice: "runAsUser"},
 		"no such program":      {reason: v1.ReasonContainerNotStarted, seen: withPod(t, containerWaits("RunContainerError", "exec: executable file not found in $PATH")), advice: "Correct spec.args"},
-		"a crash":              {reason: v1.ReasonPodsCrashing, seen: withPod(t, `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 2}}}]}`), advice: "kubectl logs --previous"},
 		"a failed probe":       {reason: v1.ReasonPodsCrashing, seen: withPod(t, `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137}}}]}`), advice: "listen on spec.port"},
-		"memory":               {reason: v1.ReasonPodsCrashing, seen: withPod(t, `{phase: Running, containerStatuses: [{name: echo, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`), advice: "Raise spec.resources.limits.memory"},
 		"an eviction":          {reason: v1.ReasonPodFailed, seen: withPod(t, `{phase: Failed, reason: Evicted}`), advice: "check the node"},
-		"no CPU":               {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("0/1 nodes are available: 1 Insufficient cpu.")), advice: "Lower spec.resources.requests"},
-		"no label":             {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match Pod's node affinity/selector.")), advice: "Change spec.nodeSelector"},
 		"a taint":              {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) had untolerated taint(s).")), advice: "spec.tolerations"},
 		"no even spread":       {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match pod topology spread constraints.")), advice: "spec.topologySpreadConstraints"},
 		"anti-affinity":        {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("1 node(s) didn't match pod anti-affinity rules.")), advice: "Relax spec.affinity"},
 		"a volume":             {reason: v1.ReasonUnschedulable, seen: withPod(t, scheduler("something new")), advice: "Check spec.nodeSelector"},
-		"a quota of pods":      {reason: v1.ReasonQuotaExceeded, seen: rejecting(`pods "x" is forbidden: exceeded quota: q`), advice: "Raise it, or lower"},
-		"a quota of limits":    {reason: v1.ReasonQuotaExceeded, seen: rejecting(`pods "x" is forbidden: failed quota: q: must specify limits.cpu for: echo`), advice: "Set spec.resources in the Echo"},
-		"Pod Security":         {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: violates PodSecurity "restricted:latest"`), advice: "Change spec.podSecurityContext"},
-		"a LimitRange":         {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: maximum memory usage per Container is 32Mi, but limit is 64Mi`), advice: "LimitRange"},
-		"a denial of pods":     {reason: v1.ReasonPodsRejected, seen: rejecting(`admission webhook "w" denied the request: no`), advice: "as the policy requires"},
-		"a priority":           {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: no PriorityClass with name p was found`), advice: "PriorityClass"},
-		"a context constraint": {reason: v1.ReasonPodsRejected, seen: rejecting(`pods "x" is forbidden: unable to validate against any security context constraint`), advice: "SecurityContextConstraints"},
+		"a quota of limits":    {reason: v1.ReasonQuotaExceeded, seen: refusedPods(`pods "x" is forbidden: failed quota: q: must specify limits.cpu for: echo`), advice: "Set spec.resources in the Echo"},
+		"a LimitRange":         {reason: v1.ReasonPodsRejected, seen: refusedPods(`pods "x" is forbidden: maximum memory usage per Container is 32Mi, but limit is 64Mi`), advice: "LimitRange"},
+		"a priority":           {reason: v1.ReasonPodsRejected, seen: refusedPods(`pods "x" is forbidden: no PriorityClass with name p was found`), advice: "PriorityClass"},
+		"a context constraint": {reason: v1.ReasonPodsRejected, seen: refusedPods(`pods "x" is forbidden: unable to validate against any security context constraint`), advice: "SecurityContextConstraints"},
 		"a ServiceAccount": {reason: v1.ReasonServiceAccountNotFound,
-			seen: rejecting(`pods "x" is forbidden: error looking up service account ns/m: serviceaccount "m" not found`), advice: "Create it, or change spec.serviceAccountName"},
+			seen: refusedPods(`pods "x" is forbidden: error looking up service account ns/m: serviceaccount "m" not found`), advice: "Create it, or change spec.serviceAccountName"},
 		"a node": {reason: v1.ReasonNodeProblem, seen: func() Observation {
 			seen := withPod(t, `{phase: Running}`)
 			seen.Pods[0].NodeName, seen.Nodes = "n", map[string]Node{"n": {1, ProblemsOf(node(false, notReady))}}
@@ -103,19 +82,13 @@ func remedyOtherCases() map[string]troubled {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec.ingressClassName"), "B", "no")})
 	pods, now := seenDeployment(done, 2, 2, 2), clock
 	return map[string]troubled{
-		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: requestFailed(invalid), advice: "Change spec.ingress"},
-		"a spec that is refused":   {reason: v1.ReasonInvalidSpec, err: &objects.InvalidSpecError{Message: "Too many", Advice: "Lower spec.replicas."}, advice: "Lower spec.replicas"},
+		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: failedRequest("Ingress", invalid), advice: "Change spec.ingress"},
 		"a name":                   {reason: v1.ReasonNameConflict, err: &objects.NameConflictError{Kind: "Service", Advice: "Delete it, or give the Echo another name."}, advice: "Delete it, or give the Echo another name"},
-		"a denial":                 {reason: v1.ReasonForbidden, err: requestFailed(coded(403, `admission webhook "w" denied the request: no`)), advice: "as the policy requires"},
 		"no permission": {reason: v1.ReasonForbidden,
-			err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},
-		"a quota of objects": {reason: v1.ReasonQuotaExceeded, err: requestFailed(apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q"))),
-			advice: "Raise it, or delete"},
-		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: requestFailed(errors.New(`failed calling webhook "w"`)), advice: "webhook's Service"},
+			err: failedRequest("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},
+		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: failedRequest("Ingress", errors.New(`failed calling webhook "w"`)), advice: "webhook's Service"},
 		"no Gateway": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now), Gateways: objects.Gateways{}},
 			change: behindGateway, advice: "Create it, or change spec.gateway.parentRefs"},
-		"a route that is refused": {reason: v1.ReasonRouteNotAccepted, seen: Observation{Deployment: pods, HTTPRoute: routeWith(now, metav1.Condition{
-			Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NotAllowedByListeners"})}, change: behindGateway, advice: "allowedRoutes"},
 		"no Gateway API": {reason: v1.ReasonGatewayAPIMissing, seen: Observation{Deployment: pods, Unserved: []Unserved{{Kind: "HTTPRoute"}}},
 			change: behindGateway, advice: "Install Gateway API"},
 		"paused before its first rollout": {reason: v1.ReasonPaused, change: func(e *v1.Echo) { e.Spec.Paused = true }, advice: "Set spec.paused to false"},
@@ -169,7 +142,7 @@ func TestRemedy(t *testing.T) {
 			message.Problem{Text: "a", Quote: "b", Advice: "c"}},
 		"a name that is taken": {&objects.NameConflictError{Kind: "Service", Name: "x", For: "Echo", Advice: "Delete it."},
 			message.Problem{Text: "The Service x already exists, was not created for this Echo, and is not changed", Advice: "Delete it."}},
-		"a denial": {failedRequest("Ingress", codedError(403, denial)),
+		"a denial": {failedRequest("Ingress", coded(403, denial)),
 			message.Problem{Text: "an admission webhook or policy denies the Ingress x", Quote: denial, Advice: policy}},
 		"a quota": {failedRequest("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New("exceeded quota: q, requested: "+
 			"count/ingresses.networking.k8s.io=1, used: count/ingresses.networking.k8s.io=1, limited: count/ingresses.networking.k8s.io=1"))),
@@ -241,11 +214,6 @@ func TestIsQuotaExceeded(t *testing.T) {
 	NewWithT(t).Expect(IsQuotaExceeded(nil) || IsQuotaExceeded(errors.New("exceeded quota: q"))).To(BeFalse(), "not from the API server")
 }
 
-// codedError returns an API server error with the given code.
-func codedError(code int32, message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
-}
-
 // TestIsDenied covers the API server's messages from k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go and
 // k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
 func TestIsDenied(t *testing.T) {
@@ -261,7 +229,7 @@ func TestIsDenied(t *testing.T) {
 			`admission webhook "w.example.org" does not support dry run`:                      false,
 			`deployments.apps "x" is forbidden: User "u" cannot patch resource "deployments"`: false,
 		} {
-			err := fmt.Errorf("applying: %w", codedError(code, message))
+			err := fmt.Errorf("applying: %w", coded(code, message))
 			if got := IsDenied(err); got != want {
 				t.Errorf("%d %s: got %t", code, message, got)
 			}
@@ -269,5 +237,74 @@ func TestIsDenied(t *testing.T) {
 	}
 	if IsDenied(nil) || IsDenied(errors.New(webhook)) {
 		t.Error("an error that is not the API server's counts as a denial")
+	}
+}
+
+func TestClassify(t *testing.T) {
+	things := schema.GroupResource{Resource: "things"}
+	terminating := apierrors.NewForbidden(things, "x", errors.New("the namespace is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, c := range map[string]struct {
+		err  error
+		want *Failure
+	}{
+		"no error":       {},
+		"over the limit": {&objects.InvalidSpecError{Message: "too many"}, &Failure{Reason: v1.ReasonInvalidSpec, NoRetry: true}},
+		"invalid":        {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec}},
+		"denied": {coded(400, `admission webhook "w.example.org" denied the request: no`),
+			&Failure{Reason: v1.ReasonForbidden, Transient: true}},
+		"name taken": {&objects.NameConflictError{Kind: "Service", Name: "x"},
+			&Failure{Reason: v1.ReasonNameConflict, RetryAfter: time.Minute}},
+		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
+		"namespace terminating": {terminating, &Failure{NoRetry: true}},
+		"forbidden":             {apierrors.NewForbidden(things, "x", errors.New("no")), &Failure{Reason: v1.ReasonForbidden, Transient: true}},
+		"definition terminating": {apierrors.NewForbidden(things, "x",
+			errors.New("create not allowed while custom resource definition is terminating")),
+			&Failure{RetryAfter: definitionRetry}},
+		"quota exceeded": {apierrors.NewForbidden(things, "x", errors.New("exceeded quota: q")),
+			&Failure{Reason: v1.ReasonQuotaExceeded, Transient: true}},
+		"too many requests": {apierrors.NewTooManyRequests("later", 1), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
+		"no connection":     {errors.New("connection refused"), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.err
+			if err != nil {
+				err = fmt.Errorf("applying: %w", err)
+				c.want.Err = err
+			}
+			got := Classify(err)
+			NewWithT(t).Expect(got).To(BeComparableTo(c.want, cmpopts.EquateErrors()))
+			if silent := got.Silent(); silent != (got != nil && got.Reason == nil) {
+				t.Errorf("Silent is %t", silent)
+			}
+		})
+	}
+}
+
+// coded returns an error from the API server with the given status code.
+func coded(code int32, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: message}}
+}
+
+func TestEvaluate_silentFailureKeepsStatus(t *testing.T) {
+	g := NewWithT(t)
+	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Status.Phase = v1.PhaseReady })
+	unchanged := Report{Status: echo.Status}
+	for name, failure := range map[string]*Failure{
+		"tolerated":        {Err: errors.New("no"), Reason: v1.ReasonApplyFailed, Transient: true, Tolerated: true},
+		"without a reason": {Err: errors.New("no"), NoRetry: true},
+	} {
+		g.Expect(Evaluate(echo, Observation{}, failure, time.Now())).To(BeComparableTo(unchanged), name)
+		g.Expect(EvaluateDeletion(echo, Observation{}, failure, time.Now())).To(BeComparableTo(unchanged), "%s, deleted", name)
+	}
+}
+
+func TestNameWasTaken(t *testing.T) {
+	for reason, want := range map[v1.Reason]bool{nil: false, v1.ReasonNameConflict: true, v1.ReasonInvalidSpec: false} {
+		echo := &v1.Echo{}
+		if reason != nil {
+			echo.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Reason: reason.String()}}
+		}
+		NewWithT(t).Expect(NameWasTaken(echo)).To(Equal(want), "%v", reason)
 	}
 }
