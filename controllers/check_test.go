@@ -57,35 +57,29 @@ func TestCheckReconciler_namesCheckBeforeCreatingCronJob(t *testing.T) {
 	}
 }
 
-// TestCheckReconciler_podSecurity checks that a check has no CronJob if its pods violate the operator's Pod Security Standard.
-func TestCheckReconciler_podSecurity(t *testing.T) {
-	w := New(t, StoredEcho(func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
-		e.Spec.CommonMetadata = &v1.CommonMetadata{Annotations: map[string]string{
-			"container.apparmor.security.beta.kubernetes.io/check": "unconfined"}}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-	}))
+// TestCheckReconciler_refusesCheck checks that a check has no CronJob if its pods violate the operator's Pod Security Standard, or if
+// pathcheck does not know one of its groups.
+func TestCheckReconciler_refusesCheck(t *testing.T) {
 	baseline, err := objects.NewPodSecurity("baseline")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.PodSecurity = "quay.io/echo-operator/echo-operator-pathcheck:v1", baseline
-	r := &CheckReconciler{Dependencies: w.Dependencies}
-	_, err = r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
-	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
-		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
-	}
-}
-
-// TestCheckReconciler_unknownGroup checks that a check has no CronJob if pathcheck does not know one of the check's groups.
-func TestCheckReconciler_unknownGroup(t *testing.T) {
-	w := New(t, StoredEcho(func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", Groups: []string{"others"}}}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-	}))
-	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.AnyCheckURL = "quay.io/echo-operator/echo-operator-pathcheck:v1", true
-	r := &CheckReconciler{Dependencies: w.Dependencies}
-	_, err := r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
-	if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
-		t.Errorf("the reconcile wrote %v: %v", w.Writes, err)
+	for name, change := range map[string]func(*v1.Echo){
+		"privileged pods": func(e *v1.Echo) {
+			e.Spec.CommonMetadata = &v1.CommonMetadata{Annotations: map[string]string{
+				"container.apparmor.security.beta.kubernetes.io/check": "unconfined"}}
+		},
+		"an unknown group": func(e *v1.Echo) { e.Spec.Checks[0].Groups = []string{"others"} },
+	} {
+		w := New(t, StoredEcho(func(e *v1.Echo) {
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
+			e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+		}, change))
+		w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
+		w.Dependencies.Policy.PodSecurity, w.Dependencies.Policy.AnyCheckURL = baseline, true
+		r := &CheckReconciler{Dependencies: w.Dependencies}
+		_, err := r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
+		if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
+			t.Errorf("%s: the reconcile wrote %v: %v", name, w.Writes, err)
+		}
 	}
 }
 

@@ -1,9 +1,7 @@
 package controllers
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +17,10 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 func TestConverge_writesNothingIfRejectedOrPaused(t *testing.T) {
@@ -41,60 +39,6 @@ func TestConverge_writesNothingIfRejectedOrPaused(t *testing.T) {
 	}
 }
 
-func TestConverge_writesFinalizerFirst(t *testing.T) {
-	w := New(t, StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
-	NewWithT(t).Expect(echoReconciler(w).converge(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
-	if want := []string{"patch x", "apply Service", "apply Deployment", "apply PodDisruptionBudget"}; !slices.Equal(w.Writes, want) {
-		t.Errorf("the reconcile wrote %v", w.Writes)
-	}
-}
-
-func TestConverge_failedWriteEndsReconcile(t *testing.T) {
-	g := NewWithT(t)
-	for write, want := range map[string][]string{
-		"patch x":          {"patch x"},
-		"apply Service":    {"patch x", "apply Service"},
-		"apply Deployment": {"patch x", "apply Service", "apply Deployment"},
-	} {
-		w := New(t, StoredEcho(func(e *v1.Echo) { e.Finalizers = nil }))
-		w.FailOn(write, errors.New("no"))
-		_, err := echoReconciler(w).converge(t.Context(), w.Current(t))
-		g.Expect(err).To(HaveOccurred(), "after %s", write)
-		g.Expect(w.Writes).To(HaveExactElements(want), "after %s", write)
-	}
-}
-
-func TestConverge_failedReadPreventsWrites(t *testing.T) {
-	g := NewWithT(t)
-	w := New(t, StoredEcho())
-	echo := w.Current(t)
-	r := echoReconciler(w)
-	r.Client = interceptor.NewClient(w.Cache, interceptor.Funcs{
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			return errors.New("no")
-		}})
-	g.Expect(r.converge(t.Context(), echo)).Error().To(HaveOccurred())
-	g.Expect(w.Writes).To(BeNil())
-}
-
-func TestReconcile_failureIsInStatus(t *testing.T) {
-	g := NewWithT(t)
-	w := New(t, StoredEcho())
-	w.FailOn("apply Service", errors.New("no"))
-	g.Expect(failing(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred(), "the failure is hidden from the queue")
-	got := w.Current(t).Status
-	g.Expect(got.Phase).To(Equal(v1.PhaseWarning))
-	g.Expect(got.Conditions[0].Reason).To(Equal(v1.ReasonApplyFailed.String()))
-}
-
-// firstChild returns the desired Service of an Echo.
-func firstChild(t *testing.T) objects.Child {
-	t.Helper()
-	all, err := objects.Desired(StoredEcho(), objects.Config{Images: objects.Images{EchoServer: "i"}})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return all[0]
-}
-
 // applied returns a child as the API server stores it after an apply.
 func applied(t *testing.T, c objects.Child) client.Object {
 	t.Helper()
@@ -108,17 +52,17 @@ func applied(t *testing.T, c objects.Child) client.Object {
 }
 
 func TestEnsure(t *testing.T) {
-	desired := applied(t, firstChild(t))
-	unwanted := firstChild(t)
+	desired := applied(t, service(t))
+	unwanted := service(t)
 	unwanted.Desired = nil
 	for name, c := range map[string]struct {
 		child  objects.Child
 		live   client.Object
 		writes []string
 	}{
-		"missing":           {firstChild(t), nil, []string{"apply Service"}},
-		"different":         {firstChild(t), OwnedService(StoredEcho()), []string{"apply Service"}},
-		"as desired":        {firstChild(t), desired, nil},
+		"missing":           {service(t), nil, []string{"apply Service"}},
+		"different":         {service(t), OwnedService(StoredEcho()), []string{"apply Service"}},
+		"as desired":        {service(t), desired, nil},
 		"unwanted":          {unwanted, OwnedService(StoredEcho()), []string{"delete x"}},
 		"unwanted, missing": {unwanted, nil, nil},
 	} {
@@ -154,7 +98,7 @@ func TestEnsureChild_readsLiveOnlyAfterConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := NewLate(t, nil, c.live)
 			w.Fail = func(string) error { return c.answer }
-			err := echoReconciler(w).ensureChild(t.Context(), StoredEcho(), &ensuredChild{child: firstChild(t)})
+			err := echoReconciler(w).ensureChild(t.Context(), StoredEcho(), &ensuredChild{child: service(t)})
 			if taken := errors.As(err, new(*objects.NameConflictError)); taken != c.taken || !taken && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
@@ -172,7 +116,9 @@ func TestAddFinalizer_writesOnce(t *testing.T) {
 		g.Expect(echoReconciler(w).addFinalizer(t.Context(), echo)).To(Succeed())
 	}
 	g.Expect(w.Writes).To(HaveExactElements("patch x"))
-	g.Expect(echo.Finalizers).To(HaveExactElements("example.org/theirs", v1.Finalizer))
+	for _, got := range []*v1.Echo{echo, w.Current(t)} {
+		g.Expect(got.Finalizers).To(HaveExactElements("example.org/theirs", v1.Finalizer))
+	}
 }
 
 func TestAddFinalizer_rejectsOutdatedEcho(t *testing.T) {
@@ -215,4 +161,111 @@ func TestConverge_correctsContestedFieldLessOften(t *testing.T) {
 	before := corrections()
 	g.Expect(r.converge(t.Context(), changed)).Error().NotTo(HaveOccurred())
 	g.Expect(corrections()).To(Equal(before+1), "a new spec is applied at once")
+}
+
+func TestReadOwned(t *testing.T) {
+	echo := StoredEcho()
+	foreign := &corev1.Service{Namespace: "ns", Name: "x"}
+	earlier := OwnedService(StoredEcho(func(e *v1.Echo) { e.UID = "of an earlier Echo" }))
+	none, own := []client.Object{}, []client.Object{OwnedService(echo)}
+	for name, c := range map[string]struct {
+		cached, live []client.Object
+		unwanted     bool
+		found, taken bool
+	}{
+		"absent":                         {cached: none, live: none},
+		"cached":                         {cached: own, live: own, found: true},
+		"not in the cache yet":           {cached: none, live: own, found: true},
+		"without the operator's label":   {cached: none, live: []client.Object{foreign}, taken: true},
+		"of another client":              {cached: []client.Object{foreign}, live: []client.Object{foreign}, taken: true},
+		"of an earlier Echo":             {cached: []client.Object{earlier}, live: []client.Object{earlier}, taken: true},
+		"of an earlier Echo, replaced":   {cached: []client.Object{earlier}, live: own, found: true},
+		"of another client, not desired": {cached: []client.Object{foreign}, live: []client.Object{foreign}, unwanted: true},
+		"cached, but not desired":        {cached: own, live: own, unwanted: true, found: true},
+		"deleted, which the cache lags":  {cached: []client.Object{earlier}, live: none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			child := service(t)
+			if c.unwanted {
+				child.Desired = nil
+			}
+			w := NewLate(t, c.cached, c.live)
+			got, err := w.Dependencies.readOwned(t.Context(), w.Cache, echo, child)
+			if taken := errors.As(err, new(*objects.NameConflictError)); taken != c.taken || !taken && err != nil || (got != nil) != c.found {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	w := New(t, StoredEcho())
+	key := client.ObjectKey{Namespace: "ns", Name: "x"}
+	if echo, err := find(t.Context(), w.Server, key, StoredEcho()); err != nil || echo == nil ||
+		echo.UID != "echo-uid" {
+		t.Errorf("got %v, %v", echo, err)
+	}
+	for _, absent := range []client.ObjectKey{{Namespace: "ns", Name: "y"}, {Namespace: "ns"}} {
+		if echo, err := find(t.Context(), w.Server, absent, StoredEcho()); err != nil || echo != nil {
+			t.Errorf("%s: got %v, %v", absent, echo, err)
+		}
+	}
+}
+
+// routed makes an Echo request an HTTPRoute.
+func routed(e *v1.Echo) {
+	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+}
+
+// TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts only minutes
+// later.
+func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
+	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
+	for name, c := range map[string]struct {
+		refusal error
+		lasts   time.Duration
+		gone    bool
+	}{
+		"not served":      {apierrors.NewNotFound(kind, "x"), Tolerance, true},
+		"not found once":  {apierrors.NewNotFound(kind, "x"), Tolerance - 1, false},
+		"about to vanish": {apierrors.NewMethodNotSupported(kind, "create"), Tolerance, true},
+		"another error":   {ErrRefused, Tolerance, false},
+	} {
+		w := New(t, StoredEcho(routed))
+		w.FailOn("apply HTTPRoute", c.refusal)
+		r := echoReconciler(w)
+		r.Gateways.Served = objects.Served{"HTTPRoute": true}
+		r.failures.set(client.ObjectKeyFromObject(w.Current(t)), r.Now().Add(-c.lasts))
+		seen, err := r.converge(t.Context(), w.Current(t))
+		gone := len(seen.Unserved) == 1 && seen.Unserved[0] == (status.Unserved{Kind: "HTTPRoute"})
+		if gone != c.gone || c.gone != (err == nil) {
+			t.Errorf("%s: got %v, %v", name, seen.Unserved, err)
+		}
+	}
+}
+
+func TestConverge_reportsUnavailableKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		gateways GatewayAPI
+		want     status.Unserved
+	}{
+		"not served": {GatewayAPI{}, status.Unserved{Kind: "HTTPRoute"}},
+		"refused":    {GatewayAPI{Refused: map[string]string{"HTTPRoute": "no"}}, status.Unserved{Kind: "HTTPRoute", Refused: "no"}},
+		"not known": {GatewayAPI{Unknown: true, Refused: map[string]string{"HTTPRoute": "503"}},
+			status.Unserved{Kind: "HTTPRoute", Refused: "503"}},
+		"no Gateways": {GatewayAPI{Served: objects.Served{"HTTPRoute": true}, Refused: map[string]string{"Gateway": "no"}},
+			status.Unserved{}},
+	} {
+		w := New(t, StoredEcho(routed))
+		r := echoReconciler(w)
+		r.Gateways = c.gateways
+		seen, err := r.converge(t.Context(), w.Current(t))
+		if err != nil || seen.GatewaysUnknown != c.gateways.Unknown || seen.GatewaysRefused != c.gateways.Refused["Gateway"] {
+			t.Errorf("%s: %+v, %v", name, seen, err)
+		}
+		if c.want == (status.Unserved{}) && len(seen.Unserved) > 0 || c.want != (status.Unserved{}) && (len(seen.Unserved) != 1 ||
+			seen.Unserved[0] != c.want) {
+			t.Errorf("%s: got %v", name, seen.Unserved)
+		}
+	}
 }

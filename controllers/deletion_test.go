@@ -44,15 +44,6 @@ func TestReconcileDelete_releasesEchoAfterItsObjects(t *testing.T) {
 	NewWithT(t).Expect(w.Events()).To(HaveExactElements(HavePrefix("Normal DeleteRequested")))
 }
 
-func TestReconcileDelete_keepsEchoAfterFailedDelete(t *testing.T) {
-	g := NewWithT(t)
-	echo := deletedEcho(v1.Finalizer)
-	w := New(t, echo, OwnedService(echo))
-	w.Fail = func(string) error { return errors.New("no") }
-	g.Expect(echoReconciler(w).reconcile(t.Context(), w.Current(t))).Error().To(HaveOccurred())
-	g.Expect(gone(t, w)).To(BeFalse())
-}
-
 func TestReconcileDelete_releasesEchoDespiteFailedStatus(t *testing.T) {
 	g := NewWithT(t)
 	w := New(t, deletedEcho(v1.Finalizer))

@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,10 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 func TestReconcile_requeuesRejectedEchoWithUnwatchedObject(t *testing.T) {
@@ -68,21 +74,6 @@ func readyReport() status.Report {
 		Status:      v1.EchoStatus{Phase: v1.PhaseReady, Pods: map[string][]string{}},
 		Transitions: []status.Transition{{Reason: v1.EventReady, Action: "Reconcile", Note: "2 of 2 pods are ready."}},
 	}
-}
-
-func TestPublish_writesStatusThenReports(t *testing.T) {
-	g := NewWithT(t)
-	w := New(t, StoredEcho())
-	g.Expect(echoReconciler(w).publish(t.Context(), w.Current(t), readyReport())).To(Succeed())
-	g.Expect(w.Current(t).Status.Phase).To(Equal(v1.PhaseReady))
-	g.Expect(w.Events()).To(HaveExactElements("Normal Ready 2 of 2 pods are ready."))
-}
-
-func TestPublish_skipsUnchangedStatus(t *testing.T) {
-	g := NewWithT(t)
-	w := New(t, StoredEcho(func(e *v1.Echo) { e.Status = readyReport().Status }))
-	g.Expect(echoReconciler(w).publish(t.Context(), w.Current(t), status.Report{Status: readyReport().Status})).To(Succeed())
-	g.Expect(w.Writes).To(BeNil())
 }
 
 func TestPublish_reportsOnlyAfterStatusWrite(t *testing.T) {
@@ -382,12 +373,62 @@ func TestIsGatewayKindGone(t *testing.T) {
 		err   error
 		want  bool
 	}{
-		"optional":              {objects.Child{Optional: true, Desired: wanted.Desired}, gone, true},
 		"optional, not desired": {objects.Child{Optional: true}, gone, false},
 		"of each cluster":       {objects.Child{Desired: wanted.Desired}, gone, false},
-		"another error":         {objects.Child{Optional: true, Desired: wanted.Desired}, errors.New("x"), false},
-		"no error":              {objects.Child{Optional: true, Desired: wanted.Desired}, nil, false},
 	} {
 		NewWithT(t).Expect(isGatewayKindGone(c.child, c.err)).To(Equal(c.want), name)
+	}
+}
+
+// TestEchoWriter_writesAMapOfPods checks that the stored status always contains a map of pods, because the console displays nothing if the
+// map is missing or null.
+func TestEchoWriter_writesAMapOfPods(t *testing.T) {
+	none, one := map[string][]string{}, map[string][]string{"Ready": {"p"}}
+	for name, c := range map[string]struct {
+		stored        string
+		before, after map[string][]string
+		want          string
+	}{
+		"before the pods were read": {`{}`, nil, nil, `{}`},
+		"no pods":                   {`{}`, nil, none, `{}`},
+		"a status without it":       {`{"phase": "Ready"}`, nil, none, `{}`},
+		"the first pod":             {`{"phase": "Ready", "pods": {}}`, none, one, `{"Ready": ["p"]}`},
+		"the last pod is gone":      {`{"phase": "Ready", "pods": {"Ready": ["p"]}}`, one, none, `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			echo, status := support.Echo("ns", "x"), &v1.EchoStatus{Phase: v1.PhaseReady, Pods: c.after}
+			g.Expect(json.Unmarshal([]byte(c.stored), &echo.Status)).To(Succeed())
+			g.Expect(echo.Status.Pods).To(Equal(c.before))
+			stored, writes := []byte(c.stored), 0
+			writer := echoWriter{client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{SubResourcePatch: func(
+				_ context.Context, _ client.Client, _ string, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption,
+			) error {
+				body, err := patch.Data(object)
+				g.Expect(err).NotTo(HaveOccurred())
+				sent := echoPatch{}
+				g.Expect(json.Unmarshal(body, &sent)).To(Succeed())
+				stored, err = jsonpatch.MergePatch(stored, sent.Status)
+				writes++
+				return err
+			}})}
+			for range 2 {
+				g.Expect(writer.setStatus(t.Context(), echo, status)).To(Succeed())
+			}
+			got := struct{ Pods json.RawMessage }{}
+			g.Expect(json.Unmarshal(stored, &got)).To(Succeed())
+			g.Expect(got.Pods).To(MatchJSON(c.want))
+			g.Expect(writes).To(Equal(1), "a status that is written once does not differ")
+		})
+	}
+}
+
+func TestEchoWriter_removesClearedStatusFields(t *testing.T) {
+	w := New(t, StoredEcho(func(e *v1.Echo) { e.Status.Message, e.Status.Image = "Old.", "old" }))
+	echo := w.Current(t)
+	NewWithT(t).Expect(echoReconciler(w).echoWriter(echo).setStatus(t.Context(), echo, &v1.EchoStatus{Image: "new"})).To(Succeed())
+	stored := w.Current(t)
+	if stored.Status.Message != "" || stored.Status.Image != "new" || echo.ResourceVersion != stored.ResourceVersion {
+		t.Errorf("the status is %+v, the versions are %s and %s", stored.Status, echo.ResourceVersion, stored.ResourceVersion)
 	}
 }
