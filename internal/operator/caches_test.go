@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,15 +77,6 @@ func TestCacheOptions_reportsKindNoLongerServed(t *testing.T) {
 	options.DefaultWatchErrorHandler(t.Context(), reflector, apierrors.NewNotFound(schema.GroupResource{}, ""))
 	if missed != 1 {
 		t.Errorf("missed %d times", missed)
-	}
-}
-
-func TestNamespaceConfigs(t *testing.T) {
-	if got := namespaceConfigs(nil); got != nil {
-		t.Errorf("all namespaces: %v", got)
-	}
-	if diff := cmp.Diff(map[string]cache.Config{"a": {}, "b": {}}, namespaceConfigs([]string{"a", "b"})); diff != "" {
-		t.Error(diff)
 	}
 }
 

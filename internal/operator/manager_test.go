@@ -66,8 +66,10 @@ func TestManagerOptions(t *testing.T) {
 	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
 		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)
 	}
-	if off, err := parse("", image); err != nil || (&Operator{}).managerOptions(scheme, off, nil).LeaderElection {
-		t.Errorf("a leader is elected by default: %v", err)
+	given, err = parse("", image)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	if off := (&Operator{}).managerOptions(scheme, given, nil); off.LeaderElection || off.Cache.DefaultNamespaces != nil {
+		t.Errorf("by default, a leader is elected: %t, and the cache holds %v", off.LeaderElection, off.Cache.DefaultNamespaces)
 	}
 }
 

@@ -145,21 +145,14 @@ func TestStart_stopsWithoutWaitingForCaches(t *testing.T) {
 	})
 }
 
-// failedManager is a manager that returns an error when it stops.
-type failedManager struct{ manager.Manager }
-
-func (failedManager) Start(ctx context.Context) error {
-	<-ctx.Done()
-	return errors.New("the lease is kept")
-}
-
 func TestStart_returnsErrorOfManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		s := scenario{namespaces: []string{"a", "b"}, missing: missingRights{"b": {"list pods"}}, now: rights(nil), filled: always}
-		operator := Operator{Manager: failedManager{}, supervisor: s.supervisor(time.Now()), synced: make(synced)}
+		failed := errors.New("the lease is kept")
+		operator := Operator{Manager: endedManager{ends: failed}, supervisor: s.supervisor(time.Now()), synced: make(synced)}
 		close(operator.synced)
-		g.Expect(operator.Start(t.Context())).To(MatchError(ContainSubstring("the lease is kept")))
+		g.Expect(operator.Start(t.Context())).To(MatchError(failed))
 		g.Expect(s.asked).To(HaveExactElements("b"))
 	})
 }
