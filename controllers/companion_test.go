@@ -42,22 +42,18 @@ func TestCompanionReconciler_correctsCompanionMissingFromCache(t *testing.T) {
 	unlabeled := CompanionPod(t)
 	unlabeled.Labels = nil
 	for name, c := range map[string]struct {
-		live   client.Object
+		live   []client.Object
 		writes []string
 		wait   time.Duration
 	}{
-		"not in the cache yet":    {CompanionPod(t), []string{"apply Pod"}, deletionPeriod},
-		"without its labels":      {unlabeled, []string{"apply Pod", "apply Pod"}, 0},
+		"not in the cache yet":    {[]client.Object{CompanionPod(t)}, []string{"apply Pod"}, deletionPeriod},
+		"without its labels":      {[]client.Object{unlabeled}, []string{"apply Pod", "apply Pod"}, 0},
 		"gone since the conflict": {nil, []string{"apply Pod"}, firstRetry},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			cached := []client.Object{StoredEcho(), OwnerPod(), aNode()}
-			live := cached
-			if c.live != nil {
-				live = append([]client.Object{c.live}, cached...)
-			}
-			w := NewLate(t, cached, live)
+			w := NewLate(t, cached, append(c.live, cached...))
 			w.Fail = func(string) error {
 				if len(w.Writes) > 1 {
 					return nil

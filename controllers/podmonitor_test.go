@@ -30,29 +30,25 @@ func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstr
 func TestPodMonitorReconciler(t *testing.T) {
 	foreign := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
 	unlabeled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	wanted, unwanted, paused := StoredEcho(monitored), StoredEcho(), func(e *v1.Echo) { e.Spec.Paused = true }
+	own, others := []client.Object{podMonitor()}, []client.Object{podMonitor(foreign)}
+	applied := []string{"apply Unstructured"}
 	for name, c := range map[string]struct {
 		echo         *v1.Echo
 		cached, live []client.Object
 		writes       []string
 		event        string
 	}{
-		"it is missing": {StoredEcho(monitored), nil, nil, []string{"apply Unstructured"}, ""},
-		"it is there": {StoredEcho(monitored), []client.Object{podMonitor()}, []client.Object{podMonitor()}, nil,
-			""},
-		"it lost its labels": {StoredEcho(monitored), nil, []client.Object{podMonitor(unlabeled)},
-			[]string{"apply Unstructured"}, ""},
-		"it is no longer desired": {StoredEcho(), []client.Object{podMonitor()}, []client.Object{podMonitor()},
-			[]string{"delete x"}, ""},
-		"it was never desired": {StoredEcho(), nil, nil, nil, ""},
-		"another client has the name": {StoredEcho(monitored), nil, []client.Object{podMonitor(foreign)}, nil,
-			"Warning NotMonitored"},
-		"a foreign one, none desired": {StoredEcho(), []client.Object{podMonitor(foreign)}, []client.Object{podMonitor(foreign)},
-			nil, ""},
-		"the Echo is paused": {StoredEcho(monitored, func(e *v1.Echo) { e.Spec.Paused = true }), nil, nil, nil, ""},
-		"the Echo is paused, not desired": {StoredEcho(func(e *v1.Echo) { e.Spec.Paused = true }), []client.Object{podMonitor()},
-			[]client.Object{podMonitor()}, nil, ""},
-		"the Echo is being deleted": {StoredEcho(monitored, func(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }), nil, nil,
-			nil, ""},
+		"it is missing":                   {wanted, nil, nil, applied, ""},
+		"it is there":                     {wanted, own, own, nil, ""},
+		"it lost its labels":              {wanted, nil, []client.Object{podMonitor(unlabeled)}, applied, ""},
+		"it is no longer desired":         {unwanted, own, own, []string{"delete x"}, ""},
+		"it was never desired":            {unwanted, nil, nil, nil, ""},
+		"another client has the name":     {wanted, nil, others, nil, "Warning NotMonitored"},
+		"a foreign one, none desired":     {unwanted, others, others, nil, ""},
+		"the Echo is paused":              {StoredEcho(monitored, paused), nil, nil, nil, ""},
+		"the Echo is paused, not desired": {StoredEcho(paused), own, own, nil, ""},
+		"the Echo is being deleted":       {StoredEcho(monitored, func(e *v1.Echo) { e.DeletionTimestamp = new(metav1.Now()) }), nil, nil, nil, ""},
 	} {
 		w := NewLate(t, append(c.cached, c.echo), append(c.live, c.echo))
 		r := &PodMonitorReconciler{Dependencies: w.Dependencies, Cached: w.Cache}

@@ -55,44 +55,36 @@ func TestCompanionPlan(t *testing.T) {
 	greedy := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.Image, e.Spec.Replicas = "other:1", new(int32(21)) })
 	unready := support.EchoOfCompanions(func(e *v1.Echo) { e.Finalizers = nil })
 	early, late := time.Unix(1020, 0), time.Unix(1060, 0)
-
+	owner, echo := labeledPod(), support.EchoOfCompanions()
 	for name, c := range map[string]struct {
 		view CompanionState
 		now  time.Time
 		want string
 	}{
-		"asked for":       {CompanionState{labeledPod(), support.EchoOfCompanions(), node, nil}, early, "create"},
-		"there":           {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with()}, early, ""},
-		"no owner":        {CompanionState{nil, nil, nil, with()}, early, "remove"},
-		"no owner, going": {CompanionState{nil, nil, nil, with(going)}, early, ""},
-		"owner is going": {CompanionState{labeledPod(going), support.EchoOfCompanions(), node, with()}, early,
-			"remove"},
-		"owner succeeded": {CompanionState{labeledPod(succeeded), support.EchoOfCompanions(), node, with()}, early,
-			"remove"},
-		"owner failed": {CompanionState{labeledPod(failed), support.EchoOfCompanions(), node, nil}, early,
-			""},
-		"owner is not scheduled": {CompanionState{labeledPod(unscheduled), support.EchoOfCompanions(), nil, nil}, early,
-			""},
-		"owner is a companion":      {CompanionState{LabeledPodOf(&made), support.EchoOfCompanions(), node, nil}, early, ""},
-		"no Echo":                   {CompanionState{labeledPod(), nil, node, with()}, early, "remove EchoMissing"},
-		"Echo is going":             {CompanionState{labeledPod(), ending, node, with()}, early, "remove"},
-		"Echo does not hold yet":    {CompanionState{labeledPod(), unready, node, nil}, early, ""},
-		"Echo changed":              {CompanionState{labeledPod(), other, node, with()}, early, "remove"},
-		"Echo changed, going":       {CompanionState{labeledPod(), other, node, with(going)}, early, ""},
-		"Echo is paused":            {CompanionState{labeledPod(), paused, node, with()}, early, ""},
-		"Echo is paused, none":      {CompanionState{labeledPod(), paused, node, nil}, early, ""},
-		"Echo is refused":           {CompanionState{labeledPod(), greedy, node, with()}, early, ""},
-		"node is cordoned":          {CompanionState{labeledPod(), support.EchoOfCompanions(), cordoned, nil}, early, ""},
-		"node is cordoned, changed": {CompanionState{labeledPod(), other, cordoned, with()}, early, ""},
-		"node is gone":              {CompanionState{labeledPod(), support.EchoOfCompanions(), nil, nil}, early, ""},
-		"companion failed just now": {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with(failed)}, early,
-			"wait 40s"},
-		"companion failed": {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with(failed)}, late,
-			"remove"},
-		"companion lost a label": {CompanionState{labeledPod(), support.EchoOfCompanions(), node, with(relabeled)}, early,
-			"correct"},
-		"owner came back by its name": {CompanionState{labeledPod(reborn), support.EchoOfCompanions(), node, with()}, early,
-			"remove create"},
+		"asked for":                   {CompanionState{owner, echo, node, nil}, early, "create"},
+		"there":                       {CompanionState{owner, echo, node, with()}, early, ""},
+		"no owner":                    {CompanionState{nil, nil, nil, with()}, early, "remove"},
+		"no owner, going":             {CompanionState{nil, nil, nil, with(going)}, early, ""},
+		"owner is going":              {CompanionState{labeledPod(going), echo, node, with()}, early, "remove"},
+		"owner succeeded":             {CompanionState{labeledPod(succeeded), echo, node, with()}, early, "remove"},
+		"owner failed":                {CompanionState{labeledPod(failed), echo, node, nil}, early, ""},
+		"owner is not scheduled":      {CompanionState{labeledPod(unscheduled), echo, nil, nil}, early, ""},
+		"owner is a companion":        {CompanionState{LabeledPodOf(&made), echo, node, nil}, early, ""},
+		"no Echo":                     {CompanionState{owner, nil, node, with()}, early, "remove EchoMissing"},
+		"Echo is going":               {CompanionState{owner, ending, node, with()}, early, "remove"},
+		"Echo does not hold yet":      {CompanionState{owner, unready, node, nil}, early, ""},
+		"Echo changed":                {CompanionState{owner, other, node, with()}, early, "remove"},
+		"Echo changed, going":         {CompanionState{owner, other, node, with(going)}, early, ""},
+		"Echo is paused":              {CompanionState{owner, paused, node, with()}, early, ""},
+		"Echo is paused, none":        {CompanionState{owner, paused, node, nil}, early, ""},
+		"Echo is refused":             {CompanionState{owner, greedy, node, with()}, early, ""},
+		"node is cordoned":            {CompanionState{owner, echo, cordoned, nil}, early, ""},
+		"node is cordoned, changed":   {CompanionState{owner, other, cordoned, with()}, early, ""},
+		"node is gone":                {CompanionState{owner, echo, nil, nil}, early, ""},
+		"companion failed just now":   {CompanionState{owner, echo, node, with(failed)}, early, "wait 40s"},
+		"companion failed":            {CompanionState{owner, echo, node, with(failed)}, late, "remove"},
+		"companion lost a label":      {CompanionState{owner, echo, node, with(relabeled)}, early, "correct"},
+		"owner came back by its name": {CompanionState{labeledPod(reborn), echo, node, with()}, early, "remove create"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

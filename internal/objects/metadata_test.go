@@ -21,36 +21,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-func digestOf(t *testing.T, annotations, labels map[string]string, owner metav1.OwnerReference) string {
-	t.Helper()
-	g := NewWithT(t)
-	want, err := withMetadata(corev1ac.Service("x", "ns").WithAnnotations(annotations), &v1.Echo{}, labels, owner)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(addDigest(want)).To(Succeed())
-	for key, value := range annotations {
-		g.Expect(want.GetAnnotations()[key]).To(Equal(value), "the annotation %s", key)
-	}
-	return want.GetAnnotations()[v1.AppliedHashAnnotation]
-}
-
-func TestAddDigest_coversMetadata(t *testing.T) {
-	type m = map[string]string
-	base := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"})
-	if again := digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}); again != base || base == "" {
-		t.Errorf("the same object has the digests %q and %q", base, again)
-	}
-	others := m{
-		"annotation": digestOf(t, m{"a": "x"}, m{"c": "d"}, metav1.OwnerReference{UID: "u"}),
-		"label":      digestOf(t, m{"a": "b"}, m{"c": "x"}, metav1.OwnerReference{UID: "u"}),
-		"owner":      digestOf(t, m{"a": "b"}, m{"c": "d"}, metav1.OwnerReference{UID: "x"}),
-	}
-	for name, other := range others {
-		if other == base {
-			t.Errorf("another %s has the same digest", name)
-		}
-	}
-}
-
 // TestWithMetadata_commonMetadata checks that an object's own metadata takes precedence over the common metadata.
 func TestWithMetadata_commonMetadata(t *testing.T) {
 	g := NewWithT(t)
