@@ -268,8 +268,3 @@ func TestAccessFilter_usesHTTP1(t *testing.T) {
 	get(t, filtered(t, config, nil, logr.Discard()), "/metrics", "Bearer good")
 	NewWithT(t).Expect(protocol).To(Equal("HTTP/1.1"))
 }
-
-func TestAccessFilter_rejectsUnusableConfig(t *testing.T) {
-	_, err := AccessFilter(nil)(&rest.Config{Host: "http://a b"}, http.DefaultClient)
-	NewWithT(t).Expect(err).To(MatchError(HavePrefix("setting up authorization: ")))
-}

@@ -1,13 +1,14 @@
 package echoesapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/http/httptest"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,108 +36,75 @@ func threeEchoes() *store {
 	return s
 }
 
-// shownEchoes returns the Echoes in a response, each with its nodes and pods.
-func shownEchoes(t *testing.T, out *httptest.ResponseRecorder) []string {
-	t.Helper()
-	list := echoList{}
-	if err := json.Unmarshal(out.Body.Bytes(), &list); err != nil {
-		t.Fatalf("%v: %s", err, out.Body)
-	}
-	shown := []string{}
-	for _, e := range list.Items {
-		text := e.Namespace + "/" + e.Name
-		for _, node := range e.Nodes {
-			text += " " + node.Name
-			for _, pod := range node.Pods {
-				text += "/" + pod.Name
-			}
-		}
-		shown = append(shown, text)
-	}
-	return shown
-}
-
-func TestListEchoes(t *testing.T) {
-	const ax, ay, bx = "a/x node-a/x-1", "a/y node-a/y-1", "b/x node-b/x-1"
+func TestServer(t *testing.T) {
+	const axItem, ayItem, bxItem = "a/x node-a/x-1", "a/y node-a/y-1", "b/x node-b/x-1"
 	for name, c := range map[string]struct {
 		url     string
-		watched []string
-		want    []string
-		refused string
+		watched string
+		fails   string // the Go type whose reads fail
+		status  int
+		refused string   // the error in the response
+		want    []string // the Echoes in the response, each with its nodes and pods
 	}{
-		"all":                            {url: "/echoes", want: []string{ax, ay, bx}},
-		"of a namespace":                 {url: "/echoes?namespace=a", want: []string{ax, ay}},
-		"of a namespace without Echoes":  {url: "/echoes?namespace=c", want: []string{}},
-		"of a namespace that is watched": {url: "/echoes?namespace=b", watched: []string{"a", "b"}, want: []string{bx}},
-		"all that are watched":           {url: "/echoes", watched: []string{"a", "b"}, want: []string{ax, ay, bx}},
-		"of one that is not watched": {url: "/echoes?namespace=c", watched: []string{"a", "b"},
+		"all":                            {url: "/echoes", want: []string{axItem, ayItem, bxItem}},
+		"of a namespace":                 {url: "/echoes?namespace=a", want: []string{axItem, ayItem}},
+		"of a namespace without Echoes":  {url: "/echoes?namespace=c"},
+		"of a namespace that is watched": {url: "/echoes?namespace=b", watched: "a b", want: []string{bxItem}},
+		"all that are watched":           {url: "/echoes", watched: "a b", want: []string{axItem, ayItem, bxItem}},
+		"one":                            {url: "/echoes/a/y", want: []string{ayItem}},
+		"one, in a namespace we watch":   {url: "/echoes/a/y", watched: "a", want: []string{ayItem}},
+		"none of this name":              {url: "/echoes/b/y", status: http.StatusNotFound, refused: `Echo "y" not found in namespace "b"`},
+		"no such path":                   {url: "/echoes/a", status: http.StatusNotFound},
+		"too long a path":                {url: "/echoes/a/x/y", status: http.StatusNotFound},
+		"the Echoes cannot be read":      {url: "/echoes", fails: "EchoList", status: http.StatusInternalServerError, refused: "refused"},
+		"the Echo cannot be read":        {url: "/echoes/a/x", fails: "Echo", status: http.StatusInternalServerError, refused: "refused"},
+		"the pods of all cannot be read": {url: "/echoes", fails: "PodList", status: http.StatusInternalServerError,
+			refused: "listing the pods: refused"},
+		"the pods of one cannot be read": {url: "/echoes/a/x", fails: "PodList", status: http.StatusInternalServerError,
+			refused: "listing the pods: refused"},
+		"of a namespace that has no name": {url: "/echoes?namespace=A", status: http.StatusBadRequest,
+			refused: `namespace: "A" is not a valid namespace name: `},
+		"of a namespace we do not watch": {url: "/echoes?namespace=c", watched: "a b", status: http.StatusNotFound,
 			refused: `this operator does not watch namespace "c", only a, b`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			out := request(t, newServer(true, threeEchoes(), func(s *Server) { s.Namespaces = c.watched }).handler(), http.MethodGet, c.url)
-			if c.refused != "" {
-				g.Expect(out.Code).To(Equal(http.StatusNotFound))
-				g.Expect(message(t, out)).To(Equal(c.refused))
-				return
-			}
-			if diff := cmp.Diff(c.want, shownEchoes(t, out)); diff != "" || out.Code != http.StatusOK {
-				t.Errorf("the status is %d: %s", out.Code, diff)
-			}
-		})
-	}
-}
-
-func TestListEchoes_rejectsInvalidNamespace(t *testing.T) {
-	g := NewWithT(t)
-	out := request(t, newServer(true, threeEchoes()).handler(), http.MethodGet, "/echoes?namespace=A")
-	g.Expect(out.Code).To(Equal(http.StatusBadRequest))
-	g.Expect(message(t, out)).To(HavePrefix(`namespace: "A" is not a valid namespace name: `))
-}
-
-func TestGetEcho(t *testing.T) {
-	for name, c := range map[string]struct {
-		url     string
-		watched []string
-		refused string
-	}{
-		"there":                         {url: "/echoes/a/y"},
-		"there, in a watched namespace": {url: "/echoes/a/y", watched: []string{"a"}},
-		"of another namespace":          {url: "/echoes/b/y", refused: `Echo "y" not found in namespace "b"`},
-		"in one that is not watched": {url: "/echoes/b/x", watched: []string{"a"},
+		"one, in a namespace we do not watch": {url: "/echoes/b/x", watched: "a", status: http.StatusNotFound,
 			refused: `this operator does not watch namespace "b", only a`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			out := request(t, newServer(true, threeEchoes(), func(s *Server) { s.Namespaces = c.watched }).handler(), http.MethodGet, c.url)
+			g, s := NewWithT(t), threeEchoes()
+			s.fail[c.fails] = errors.New("refused")
+			handler := newServer(true, s, func(s *Server) { s.Namespaces = strings.Fields(c.watched) }).handler()
+			out := request(t, handler, http.MethodGet, c.url)
+			g.Expect(out.Code).To(Equal(cmp.Or(c.status, http.StatusOK)))
 			if c.refused != "" {
-				g.Expect(out.Code).To(Equal(http.StatusNotFound))
-				g.Expect(message(t, out)).To(Equal(c.refused))
+				g.Expect(message(t, out)).To(HavePrefix(c.refused))
+			}
+			if c.status != 0 {
 				return
 			}
-			got := echoView{}
-			g.Expect(json.Unmarshal(out.Body.Bytes(), &got)).To(Succeed())
-			want := []nodeView{{Name: "node-a", Pods: []podView{{Name: "y-1", State: "Pending"}}}}
-			if diff := cmp.Diff(want, got.Nodes); diff != "" || got.Namespace != "a" || got.Name != "y" || out.Code != http.StatusOK {
-				t.Errorf("got %+v: %s", got, diff)
+			list := echoList{}
+			g.Expect(json.Unmarshal(out.Body.Bytes(), &list)).To(Succeed())
+			if strings.Count(c.url, "/") > 1 {
+				list.Items = make([]echoView, 1)
+				g.Expect(json.Unmarshal(out.Body.Bytes(), &list.Items[0])).To(Succeed())
 			}
+			var shown []string
+			for _, e := range list.Items {
+				for _, node := range e.Nodes {
+					shown = append(shown, fmt.Sprintf("%s/%s %s/%s", e.Namespace, e.Name, node.Name, node.Pods[0].Name))
+				}
+			}
+			g.Expect(shown).To(Equal(c.want))
 		})
 	}
 }
 
-func TestServer_reportsFailedReads(t *testing.T) {
-	g := NewWithT(t)
-	for name, c := range map[string]struct{ url, kind, want string }{
-		"the Echoes":             {"/echoes", "EchoList", "refused"},
-		"the pods of all Echoes": {"/echoes", "PodList", "listing the pods: refused"},
-		"the Echo":               {"/echoes/a/x", "Echo", "refused"},
-		"the pods of one Echo":   {"/echoes/a/x", "PodList", "listing the pods: refused"},
-	} {
-		s := threeEchoes()
-		s.fail[c.kind] = errors.New("refused")
-		out := request(t, newServer(true, s).handler(), http.MethodGet, c.url)
-		g.Expect(out.Code).To(Equal(http.StatusInternalServerError), name)
-		g.Expect(message(t, out)).To(Equal(c.want), name)
+// TestServer_changesNothing checks that other methods are rejected.
+func TestServer_changesNothing(t *testing.T) {
+	for _, method := range []string{http.MethodPut, http.MethodPost, http.MethodDelete} {
+		for _, url := range []string{"/echoes", "/echoes/a/x"} {
+			out := request(t, newServer(true, threeEchoes()).handler(), method, url)
+			NewWithT(t).Expect(out.Code).To(Equal(http.StatusMethodNotAllowed), method)
+		}
 	}
 }
 
@@ -160,14 +128,9 @@ func TestViewOf_omitsSecrets(t *testing.T) {
 		Response: &responseView{StatusCode: 503, DelayMilliseconds: 20, Headers: []string{"X-Key"}, BodyLength: 4}}
 	g.Expect(view.Spec).To(BeComparableTo(want))
 	g.Expect(string(text)).To(ContainSubstring(`"nodes":[]`), "an empty list is missing")
-}
-
-func TestSpecViewOf_omitsDisabledIngress(t *testing.T) {
-	echo := support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Spec.Ingress = &v1.EchoIngress{Host: "off.example.com"}
-		e.Spec.Paused = true
-	})
-	NewWithT(t).Expect(specViewOf(&echo.Spec)).To(BeComparableTo(specView{Replicas: 2, Port: 8080, Service: "ClusterIP", Paused: true}))
+	echo.Spec.Ingress.Enabled, echo.Spec.Paused = false, true
+	want.Ingress, want.Paused = "", true
+	g.Expect(specViewOf(&echo.Spec)).To(BeComparableTo(want))
 }
 
 func TestViewOf_groupsPodsByNode(t *testing.T) {

@@ -116,25 +116,6 @@ func message(t *testing.T, out *httptest.ResponseRecorder) string {
 	return body["error"]
 }
 
-func TestServer_servesOnlyKnownRoutes(t *testing.T) {
-	handler := newServer(true, &store{}).handler()
-	for name, c := range map[string]struct {
-		method, url string
-		want        int
-	}{
-		"Echoes":                   {http.MethodGet, "/echoes", http.StatusOK},
-		"one Echo":                 {http.MethodGet, "/echoes/ns/x", http.StatusNotFound},
-		"a namespace as a path":    {http.MethodGet, "/echoes/ns", http.StatusNotFound},
-		"more than a name":         {http.MethodGet, "/echoes/ns/x/y", http.StatusNotFound},
-		"to change an Echo":        {http.MethodPut, "/echoes/ns/x", http.StatusMethodNotAllowed},
-		"to delete an Echo":        {http.MethodDelete, "/echoes/ns/x", http.StatusMethodNotAllowed},
-		"to create an Echo":        {http.MethodPost, "/echoes", http.StatusMethodNotAllowed},
-		"a path that is not known": {http.MethodGet, "/echo", http.StatusNotFound},
-	} {
-		NewWithT(t).Expect(request(t, handler, c.method, c.url).Code).To(Equal(c.want), name)
-	}
-}
-
 func TestWriteJSON_indentsAndPreventsCaching(t *testing.T) {
 	out := request(t, newServer(true, &store{}).handler(), http.MethodGet, "/echoes")
 	header := out.Header()
@@ -190,6 +171,10 @@ func TestOnLeader(t *testing.T) {
 		"the leader, whatever the lease says": {leads: true, store: store{holder: "manager-0_uuid"}, status: http.StatusOK},
 		"another replica": {store: store{holder: "manager-0_uuid"}, status: http.StatusServiceUnavailable,
 			want: map[string]string{"error": "this replica is not the leader; ask pod manager-0", "leader": "manager-0"}},
+		"a lease with underscores": {store: store{holder: "lap_top_1"}, status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "this replica is not the leader; ask pod lap_top", "leader": "lap_top"}},
+		"a lease without a suffix": {store: store{holder: "laptop"}, status: http.StatusServiceUnavailable,
+			want: map[string]string{"error": "this replica is not the leader; ask pod laptop", "leader": "laptop"}},
 		"no lease yet": {status: http.StatusServiceUnavailable,
 			want: map[string]string{"error": "there is no leader at the moment; try again later"}},
 		"a lease that was released": {store: store{holder: "_"}, status: http.StatusServiceUnavailable,
@@ -220,15 +205,5 @@ func TestOnLeader(t *testing.T) {
 				g.Expect(got).To(BeComparableTo(c.want), "%s", url)
 			}
 		})
-	}
-}
-
-func TestPodOf(t *testing.T) {
-	for holder, want := range map[string]string{
-		"echo-operator-controller-manager-6d5f-abcde_8a3f0c1e-0b6a-4f4e-9b0a-0e3c5a1d2b3c": "echo-operator-controller-manager-6d5f-abcde",
-		"laptop":    "laptop",
-		"lap_top_1": "lap_top",
-	} {
-		NewWithT(t).Expect(podOf(holder)).To(Equal(want), "%s", holder)
 	}
 }
