@@ -37,27 +37,6 @@ func notReady(p *corev1.Pod)    { p.Status.Conditions[1].Status = corev1.Conditi
 func pending(p *corev1.Pod)     { p.Status.Conditions = nil }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
 
-func TestReceives(t *testing.T) {
-	for want, pods := range map[bool][]corev1.Pod{true: {pod("ready")},
-		false: {pod("not-ready", notReady), pod("pending", pending), pod("terminating", terminating)}} {
-		for _, p := range pods {
-			if receives(&p) != want {
-				t.Errorf("%s: %t", p.Name, !want)
-			}
-		}
-	}
-}
-
-func TestPortOf(t *testing.T) {
-	p := pod("web")
-	if port, err := portOf(&p, "http"); port != 8080 || err != nil {
-		t.Errorf("got %d, %v", port, err)
-	}
-	if _, err := portOf(&p, "https"); err == nil || err.Error() != `the pod has no port "https"` {
-		t.Errorf("got %v", err)
-	}
-}
-
 // apiServer is an API server with the Echo web in the namespace shop. The server forwards its pods' ports over SPDY. Like old API servers,
 // it rejects WebSocket connections.
 type apiServer struct {
@@ -117,7 +96,7 @@ func TestNewTest_sendsToReadyPods(t *testing.T) {
 	api := &apiServer{
 		echo:  v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "echo"}},
 		owner: "echo",
-		pods:  []corev1.Pod{pod("a"), pod("b"), pod("c", notReady), pod("d"), pod("e", terminating)},
+		pods:  []corev1.Pod{pod("a"), pod("b"), pod("c", notReady), pod("d"), pod("e", terminating), pod("f", pending)},
 		ports: map[string]string{"a": respond(t, `{"pod": "a"}`, plain), "b": respond(t, `{"pod": "\u001bb\n"}`, plain),
 			"d": respond(t, "of another image", plain)},
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +48,7 @@ func TestRun_namesItsCommand(t *testing.T) {
 		"echo-of-mine":                      "echo-of-mine",
 	} {
 		for line, want := range map[string]string{
+			"":              "\n  " + command + " [command]\n",
 			"--help":        "\n  " + command + " [command]\n",
 			"test --help":   "\n  " + command + " test web --requests=100 --path=/health --tls\n",
 			"path one two":  "Usage: " + command + " path URL [flags]   # see '" + command + " path --help'\n",
@@ -85,23 +85,6 @@ func TestRun_rejectsInvalidCommandLines(t *testing.T) {
 	} {
 		code, stdout, stderr := run(t, strings.Fields(line)...)
 		if code != 2 || stdout != "" || !strings.Contains(stderr, want) || !strings.Contains("\n"+stderr, "\nerror: ") {
-			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
-		}
-	}
-}
-
-func TestRun_printsHelp(t *testing.T) {
-	for line, want := range map[string][]string{
-		"":              {"kubectl echo [command]", "status ", "test ", "path ", "--kubeconfig", "--context", "--as "},
-		"--help":        {"kubectl echo [command]"},
-		"status --help": {"kubectl echo status [NAME] [flags]", "  kubectl echo status -A", "--all-namespaces", "--namespace"},
-		"test --help":   {"kubectl echo test NAME [flags]", "bypasses kube-proxy and NetworkPolicies", "--requests", "--path", "--tls"},
-		"path --help":   {"kubectl echo path URL [flags]", "--expect", "requires no cluster permissions", "--groups", "-H, --header"},
-		"--version":     {"kubectl-echo dev (go1."},
-	} {
-		code, stdout, stderr := run(t, strings.Fields(line)...)
-		isMissing := func(text string) bool { return !strings.Contains(stdout, text) }
-		if code != 0 || stderr != "" || slices.ContainsFunc(want, isMissing) {
 			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout, stderr)
 		}
 	}
@@ -144,80 +127,57 @@ func (n namesOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-// expectCompletions runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
+// TestRun_completes runs the command that kubectl runs to complete the last word of a command line. The directive is 0 if file names can
 // complete the word, 4 if they cannot, and 6 if they cannot and no space follows the word.
-func expectCompletions(t *testing.T, line []string, want string) {
-	t.Helper()
-	code, stdout, stderr := run(t, append([]string{"__complete"}, line...)...)
-	if stdout = strings.Join(strings.Fields(stdout), " "); code != 0 || stdout != want {
-		t.Errorf("%q: the exit code is %d, and it printed %q", line, code, stdout)
-	}
-	if !strings.HasPrefix(stderr, "Completion ended with directive: ") || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("%q: it printed the errors %q", line, stderr)
-	}
-}
-
-func TestNames_fromAPIServer(t *testing.T) {
+func TestRun_completes(t *testing.T) {
 	server := httptest.NewServer(namesOnly{"/apis/example.com/v1/namespaces/default/echoes": {"web"},
 		"/apis/example.com/v1/namespaces/shop/echoes": {"api", "web", "web-2"}, "/api/v1/namespaces": {"default", "shop"}})
 	t.Cleanup(server.Close)
-	for line, want := range map[string]string{
-		"status ":                       "web :4",
-		"status -n shop ":               "api web web-2 :4",
-		"status --namespace=shop we":    "web web-2 :4",
-		"test -n shop ":                 "api web web-2 :4",
-		"test -n shop x":                ":4",
-		"test -n shop --requests=3 api": "api :4",
-		"status -n forbidden ":          ":4",
-		"status -n shop web ":           ":4",
-		"test -n shop web ":             ":4",
-		"status -A ":                    ":4",
-		"status -n ":                    "default shop :4",
-		"test --namespace s":            "shop :4",
-		"path --namespace=s":            "shop :4",
-	} {
-		words := strings.Split(line, " ")
-		expectCompletions(t, append([]string{words[0], "--server=" + server.URL}, words[1:]...), want)
-	}
-}
-
-func TestNames_emptyWithoutAPIServer(t *testing.T) {
-	for _, line := range [][]string{{"status", "--server=http://127.0.0.1:1", ""}, {"test", "--server=http://127.0.0.1:1", "w"},
-		{"status", "--server=http://127.0.0.1:1", "-n", ""}, {"status", "--server=://", ""}, {"status", "--server=://", "-n", ""},
-		{"status", "--kubeconfig=/nowhere", ""}, {"status", "--kubeconfig=/nowhere", "--context", ""}} {
-		expectCompletions(t, line, ":4")
-	}
-}
-
-func TestCompleteFlags_readsKubeconfig(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "kubeconfig")
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	config := `{contexts: [{name: one, context: {}}, {name: two, context: {}}], clusters: [{name: test, cluster: {}}],
 		users: [{name: me, user: {}}]}`
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for flag, want := range map[string]string{"--context=": "one two :4", "--context=t": "two :4", "--cluster=": "test :4",
-		"--user=": "me :4"} {
-		expectCompletions(t, []string{"status", "--kubeconfig=" + path, flag}, want)
-	}
-}
-
-func TestCompleteFlag_listsValues(t *testing.T) {
+	const api, none = " --server=API", " --server=http://127.0.0.1:1"
 	for line, want := range map[string]string{
-		"status -o ":                  "json :4",
-		"path -o ":                    "expect html json text :4",
-		"path ":                       ":4",
-		"path --groups re":            "request response retries :6",
-		"path --groups body,client,t": "body,client,tls body,client,timeouts :6",
-		"status --kubeconfig ":        ":0",
+		"stat":                                     "status Show what is wrong with Echoes, and what to do :4",
+		"status" + api + " ":                       "web :4",
+		"status" + api + " -n shop ":               "api web web-2 :4",
+		"status" + api + " --namespace=shop we":    "web web-2 :4",
+		"test" + api + " -n shop ":                 "api web web-2 :4",
+		"test" + api + " -n shop x":                ":4",
+		"test" + api + " -n shop --requests=3 api": "api :4",
+		"status" + api + " -n forbidden ":          ":4",
+		"status" + api + " -n shop web ":           ":4",
+		"test" + api + " -n shop web ":             ":4",
+		"status" + api + " -A ":                    ":4",
+		"status" + api + " -n ":                    "default shop :4",
+		"path" + api + " --namespace=s":            "shop :4",
+		"status" + none + " ":                      ":4",
+		"status" + none + " -n ":                   ":4",
+		"status --server=:// ":                     ":4",
+		"status --server=:// -n ":                  ":4",
+		"status --kubeconfig=/nowhere ":            ":4",
+		"status --kubeconfig=/nowhere --context ":  ":4",
+		"status --kubeconfig=FILE --context=":      "one two :4",
+		"status --kubeconfig=FILE --context=t":     "two :4",
+		"status --kubeconfig=FILE --cluster=":      "test :4",
+		"status --kubeconfig=FILE --user=":         "me :4",
+		"status --kubeconfig ":                     ":0",
+		"status -o ":                               "json :4",
+		"path -o ":                                 "expect html json text :4",
+		"path ":                                    ":4",
+		"path --groups re":                         "request response retries :6",
+		"path --groups body,client,t":              "body,client,tls body,client,timeouts :6",
 	} {
-		expectCompletions(t, strings.Split(line, " "), want)
-	}
-}
-
-func TestRun_completesCommands(t *testing.T) {
-	_, stdout, _ := run(t, "__completeNoDesc", "")
-	if stdout = strings.Join(strings.Fields(stdout), " "); stdout != "help path status test :4" {
-		t.Errorf("it printed %q", stdout)
+		words := strings.Split(strings.NewReplacer("API", server.URL, "FILE", kubeconfig).Replace(line), " ")
+		code, stdout, stderr := run(t, append([]string{"__complete"}, words...)...)
+		if stdout = strings.Join(strings.Fields(stdout), " "); code != 0 || stdout != want {
+			t.Errorf("%q: the exit code is %d, and it printed %q, want %q", line, code, stdout, want)
+		}
+		if !strings.HasPrefix(stderr, "Completion ended with directive: ") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: it printed the errors %q", line, stderr)
+		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/kinds"
 )
 
 // brokenReport returns a report about an Echo whose image does not exist.
@@ -172,15 +171,6 @@ func TestTree(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: the tree is\n%s", name, strings.Join(got, "\n"))
-		}
-	}
-}
-
-func TestShown_paths(t *testing.T) {
-	for kind, want := range map[string]string{"Deployment": "apis/apps/v1/deployments", "Pod": "api/v1/pods"} {
-		i := slices.IndexFunc(shown(), func(k kinds.Kind) bool { return k.Kind == kind })
-		if got := shown()[i]; pathOf(got)+"/"+got.Resource != want {
-			t.Errorf("%s is read from %s/%s", kind, pathOf(got), got.Resource)
 		}
 	}
 }
