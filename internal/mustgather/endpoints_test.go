@@ -16,20 +16,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// forwarding returns an API server that forwards the ports of the pod home/manager-x to a server.
-func forwarding(t *testing.T, target string) *httptest.Server {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
-			http.NotFound(w, r)
-			return
-		}
-		support.ForwardPort(w, r, target)
-	}))
-	t.Cleanup(server.CloseClientConnections)
-	return server
-}
-
 func TestReadEndpoints_usesPortForward(t *testing.T) {
 	operator := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer of a pod" || r.URL.Path != "/metrics" {
@@ -39,8 +25,16 @@ func TestReadEndpoints_usesPortForward(t *testing.T) {
 		_, _ = io.WriteString(w, `echo_info{text="canary-4711"} 1`)
 	}))
 	defer operator.Close()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/api/v1/namespaces/home/pods/manager-x/portforward" {
+			http.NotFound(w, r)
+			return
+		}
+		support.ForwardPort(w, r, operator.Listener.Addr().String())
+	}))
+	t.Cleanup(api.CloseClientConnections)
 	g := fixture(t)
-	g.config = &rest.Config{Host: forwarding(t, operator.Listener.Addr().String()).URL, BearerToken: "of a pod", BearerTokenFile: podToken}
+	g.config = &rest.Config{Host: api.URL, BearerToken: "of a pod", BearerTokenFile: podToken}
 	var err error
 	if g.client, err = kubernetes.NewForConfig(&rest.Config{Host: g.config.Host}); err != nil {
 		t.Fatal(err)
@@ -56,18 +50,12 @@ func TestReadEndpoints_usesPortForward(t *testing.T) {
 		last.Why != "401 Unauthorized" {
 		t.Errorf("the missed data is %+v", g.missed)
 	}
-}
-
-func TestReadEndpoints_reportsUnreachablePod(t *testing.T) {
-	g := fixture(t)
-	g.config = &rest.Config{Host: forwarding(t, "").URL + "/elsewhere", BearerToken: "of a pod", BearerTokenFile: podToken}
-	var err error
-	if g.client, err = kubernetes.NewForConfig(&rest.Config{Host: g.config.Host}); err != nil {
+	if g.client, err = kubernetes.NewForConfig(&rest.Config{Host: api.URL + "/elsewhere"}); err != nil {
 		t.Fatal(err)
 	}
 	g.readEndpoints(t.Context())
-	if last := g.missed[len(g.missed)-1]; !strings.Contains(last.What, "manager-x") || last.Why == "" {
-		t.Errorf("the missed data is %+v", g.missed)
+	if last := g.missed[len(g.missed)-1]; len(g.missed) != 2 || last.Why == "401 Unauthorized" {
+		t.Errorf("an unreachable pod: the missed data is %+v", g.missed)
 	}
 }
 
@@ -144,37 +132,12 @@ func TestReadLogs(t *testing.T) {
 	}
 }
 
-// fixture returns a gatherer that has found an Echo and an operator in a cluster.
+// fixture returns a gatherer that has found a pod of the operator.
 func fixture(t *testing.T) *gatherer {
 	t.Helper()
-	g := &gatherer{folder: t.TempDir(), version: "dev", out: io.Discard, redactor: rules(t), found: map[string][]object{},
-		missed: []missed{{"leases", "forbidden by RBAC"}}}
-	for kind, manifest := range map[string]string{
-		echoes: `{kind: Echo, metadata: {namespace: team, name: good}, status: {phase: Ready}}`,
-		pods: `{kind: Pod, metadata: {namespace: home, name: manager-x, labels: {app.kubernetes.io/name: echo-operator}}, status: ` +
-			`{phase: Running}}`,
-		leases: `{kind: Lease, metadata: {namespace: home, name: echo-operator.example.com}, spec: {holderIdentity: manager-x_1}}`,
-	} {
-		g.keep(kind)(parsed(t, manifest))
-	}
+	g := &gatherer{folder: t.TempDir(), version: "dev", out: io.Discard, redactor: rules(t), found: map[string][]object{}}
+	g.keep(pods)(parsed(t, `{kind: Pod, metadata: {namespace: home, name: manager-x, labels: {app.kubernetes.io/name: echo-operator}}}`))
 	return g
-}
-
-func TestFinish_writesEveryFile(t *testing.T) {
-	g := fixture(t)
-	if err := g.finish(); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]string{
-		"version": "echo-operator/must-gather\ndev\n", "not-read.txt": "leases: forbidden by RBAC\n",
-		"namespaces/team/example.com/echoes.yaml":         "name: good",
-		"namespaces/home/core/pods.yaml":                  "name: manager-x",
-		"namespaces/home/coordination.k8s.io/leases.yaml": "holderIdentity: manager-x_1",
-	} {
-		if text := content(t, g.folder, file); !strings.Contains(text, want) {
-			t.Errorf("%s contains %s", file, text)
-		}
-	}
 }
 
 func TestFinish_reportsWriteErrors(t *testing.T) {

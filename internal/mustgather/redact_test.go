@@ -151,40 +151,6 @@ func TestRedactor_withholdsSecretsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// TestRedactor_redactsEachEchoSecretInTexts checks strings that quote a field, such as errors.
-func TestRedactor_redactsEachEchoSecretInTexts(t *testing.T) {
-	for _, spec := range []string{
-		`{args: [canary-4711]}`, `{env: [{name: KEY, value: canary-4711}]}`, `{podAnnotations: {key: canary-4711}}`,
-		`{response: {body: canary-4711}}`, `{response: {headers: [{name: X-Key, value: canary-4711}]}}`,
-		`{service: {annotations: {key: canary-4711}}}`, `{ingress: {annotations: {key: canary-4711}}}`,
-	} {
-		r := rules(t)
-		r.learn(parsed(t, "{kind: Echo, spec: "+spec+"}"))
-		if got := r.text("the value canary-4711 is refused"); got != "the value <redacted> is refused" {
-			t.Errorf("with the spec %s a text becomes %q", spec, got)
-		}
-	}
-}
-
-func TestRedactor_redactsLearnedSecretsInTexts(t *testing.T) {
-	r := rules(t)
-	r.learn(parsed(t, `{kind: Echo, spec: {args: [s3cret, "s3cret with \"quotes\"", "8080", ""]}}`))
-	for text, want := range map[string]string{
-		"a s3cret and s3cret":               "a <redacted> and <redacted>",
-		`s3cret with "quotes"`:              "<redacted>",
-		`{"value":"s3cret with \"quotes\""`: `{"value":"<redacted>"`,
-		"port 8080":                         "port 8080", // too short to be treated as a secret
-	} {
-		if got := r.text(text); got != want {
-			t.Errorf("%q became %q, not %q", text, got, want)
-		}
-	}
-	r.learn(parsed(t, `{kind: Echo, spec: {response: {body: another-one}}}`))
-	if got := r.text("another-one"); got != redacted {
-		t.Errorf("a secret that was learned later is still in %q", got)
-	}
-}
-
 // TestRedactor_redactsOperatorQuotes checks status messages that quote a container's output. The operator changes and cuts such quotes.
 func TestRedactor_redactsOperatorQuotes(t *testing.T) {
 	long := strings.Repeat("/path", 50)
@@ -206,34 +172,46 @@ func TestRedactor_redactsOperatorQuotes(t *testing.T) {
 	}
 }
 
-func TestRedactor_keepsShortLines(t *testing.T) {
-	r := rules(t)
-	r.learn(parsed(t, `{kind: Echo, spec: {response: {body: "default\nserver:\nlong-secret-line\n"}}}`))
-	const text, want = "the default server: has long-secret-line", "the default server: has <redacted>"
-	if got := r.text(text); got != want {
-		t.Errorf("%q became %q, not %q", text, got, want)
-	}
-}
-
-// TestRedactor_redactsWholeQuotes checks that a quote which may contain a part of a secret is redacted, and that other text is kept.
-func TestRedactor_redactsWholeQuotes(t *testing.T) {
-	r := rules(t)
+// TestRedactor_text checks strings that quote a field, such as errors. A quote that may contain a part of a secret is redacted as a whole,
+// and other text is kept.
+func TestRedactor_text(t *testing.T) {
 	const cut = `Crashed: "panic: secret-v...d-one". Check "args".`
-	if got := r.text(cut); got != cut {
-		t.Errorf("without a secret, %q became %q", cut, got)
-	}
-	r.learn(parsed(t, `{kind: Echo, spec: {args: [secret-value-one]}}`))
-	for text, want := range map[string]string{
-		cut:                                       `Crashed: "<redacted>". Check "args".`,
-		`a "secret-value-one-two" b "c"`:          `a "<redacted>" b "c"`,
-		`{"error":"said \"a...b\" to","n":"c"}`:   `{"error":"<redacted>","n":"c"}`,
-		`Crashed: "panic: secret-v...`:            `Crashed: "<redacted>"`,
-		"one \"odd secret-v...\nanother \"line\"": "one \"<redacted>\"\nanother \"line\"",
-		`{"msg":"waiting for the lease..."}`:      `{"msg":"waiting for the lease..."}`,
-		"no quote: secret-val":                    "no quote: secret-val",
+	refused := map[string]string{"the value canary-4711 is refused": "the value <redacted> is refused"}
+	for spec, texts := range map[string]map[string]string{
+		`{}`:                    {cut: cut},
+		`{args: [canary-4711]}`: refused,
+		`{env: [{name: KEY, value: canary-4711}]}`:                   refused,
+		`{podAnnotations: {key: canary-4711}}`:                       refused,
+		`{response: {body: canary-4711}}`:                            refused,
+		`{response: {headers: [{name: X-Key, value: canary-4711}]}}`: refused,
+		`{service: {annotations: {key: canary-4711}}}`:               refused,
+		`{ingress: {annotations: {key: canary-4711}}}`:               refused,
+		`{args: [s3cret, "s3cret with \"quotes\"", "8080", ""]}`: {
+			"a s3cret and s3cret":               "a <redacted> and <redacted>",
+			`s3cret with "quotes"`:              "<redacted>",
+			`{"value":"s3cret with \"quotes\""`: `{"value":"<redacted>"`,
+			"port 8080":                         "port 8080", // too short to be treated as a secret
+		},
+		`{response: {body: "default\nserver:\nlong-secret-line\n"}}`: {
+			"the default server: has long-secret-line": "the default server: has <redacted>", // the other lines are too short
+		},
+		`{args: [secret-value-one]}`: {
+			cut:                                       `Crashed: "<redacted>". Check "args".`,
+			`a "secret-value-one-two" b "c"`:          `a "<redacted>" b "c"`,
+			`{"error":"said \"a...b\" to","n":"c"}`:   `{"error":"<redacted>","n":"c"}`,
+			`Crashed: "panic: secret-v...`:            `Crashed: "<redacted>"`,
+			"one \"odd secret-v...\nanother \"line\"": "one \"<redacted>\"\nanother \"line\"",
+			`{"msg":"waiting for the lease..."}`:      `{"msg":"waiting for the lease..."}`,
+			"no quote: secret-val":                    "no quote: secret-val",
+		},
 	} {
-		if got := r.text(text); got != want {
-			t.Errorf("%q became %q, not %q", text, got, want)
+		r := rules(t)
+		r.text(cut) // secrets that are learned later are also redacted
+		r.learn(parsed(t, "{kind: Echo, spec: "+spec+"}"))
+		for text, want := range texts {
+			if got := r.text(text); got != want {
+				t.Errorf("with the spec %s, %q became %q, not %q", spec, text, got, want)
+			}
 		}
 	}
 }
