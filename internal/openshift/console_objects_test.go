@@ -37,6 +37,9 @@ func TestConsoleObjects(t *testing.T) {
 	got := map[string]string{}
 	for name, o := range objectsByName(t) {
 		title, _, _ := unstructured.NestedString(o.Object, "spec", "title")
+		if text, _, _ := unstructured.NestedString(o.Object, "spec", "yaml"); strings.HasPrefix(text, "# ") {
+			t.Errorf("%s: the description is also in the sample: %s", name, text)
+		}
 		got[strings.TrimPrefix(name, "echo-operator-")] = title
 	}
 	NewWithT(t).Expect(got).To(Equal(map[string]string{
@@ -158,19 +161,6 @@ func TestConsoleObjects_quickStartIcon(t *testing.T) {
 	encoded, found := strings.CutPrefix(icon, "data:image/svg+xml;base64,")
 	if svg, err := base64.StdEncoding.DecodeString(encoded); err != nil || !found || !strings.HasPrefix(string(svg), "<svg ") {
 		t.Errorf("the icon is %q", icon)
-	}
-}
-
-func TestDescribedBy(t *testing.T) {
-	for text, want := range map[string][3]string{
-		"# A\n# b\n# c\nkind: x\n": {"A", "b c", "kind: x\n"},
-		"# A\nkind: x\n# b\n":      {"A", "", "kind: x\n# b\n"},
-		"kind: x\n":                {"", "", "kind: x\n"},
-		"":                         {"", "", ""},
-	} {
-		if title, description, content := describedBy(text); [3]string{title, description, content} != want {
-			t.Errorf("%q: got %q, %q, %q", text, title, description, content)
-		}
 	}
 }
 

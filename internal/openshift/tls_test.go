@@ -80,9 +80,15 @@ func TestTLSProfile_namesVersionAndCiphers(t *testing.T) {
 		"a name of IANA":            {custom(configv1.VersionTLS11, aes256, "DHE-RSA-AES128-GCM-SHA256"), "VersionTLS12", []string{aes256}},
 		"an insecure cipher": {custom(configv1.VersionTLS12, "ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"), "VersionTLS12",
 			[]string{aes256}},
+		"no known cipher":     {custom(configv1.VersionTLS12, "DHE-RSA-AES128-GCM-SHA256"), "VersionTLS13", nil},
 		"no supported cipher": {custom(configv1.VersionTLS12, "AES128-SHA", "TLS_AES_128_GCM_SHA256"), "VersionTLS13", nil},
 	} {
-		version, ciphers := TLSProfile{spec: c.spec, Found: true}.Names()
+		profile, endpoint := TLSProfile{spec: c.spec, Found: true}, &tls.Config{} //nolint:gosec // Restrict sets the minimum
+		profile.Restrict(endpoint)
+		if len(endpoint.CipherSuites) == 0 && endpoint.MinVersion != tls.VersionTLS13 {
+			t.Errorf("%s: Go would offer its default ciphers", name)
+		}
+		version, ciphers := profile.Names()
 		slices.Sort(ciphers)
 		g.Expect(version).To(Equal(c.version), name)
 		g.Expect(ciphers).To(HaveExactElements(c.ciphers), name)
@@ -90,15 +96,6 @@ func TestTLSProfile_namesVersionAndCiphers(t *testing.T) {
 	if version, ciphers := (TLSProfile{}).Names(); version != "" || ciphers != nil {
 		t.Errorf("without a profile: got %s, %v", version, ciphers)
 	}
-}
-
-// TestTLSProfile_requiresTLS13WithoutKnownCiphers restricts an endpoint to a profile whose ciphers Go does not support. Without ciphers
-// from the profile, Go would offer its default ciphers.
-func TestTLSProfile_requiresTLS13WithoutKnownCiphers(t *testing.T) {
-	endpoint := &tls.Config{} //nolint:gosec // Restrict sets the minimum
-	TLSProfile{spec: configv1.TLSProfileSpec{MinTLSVersion: configv1.VersionTLS12, Ciphers: []string{"DHE-RSA-AES128-GCM-SHA256"}}}.Restrict(
-		endpoint)
-	NewWithT(t).Expect(endpoint.MinVersion).To(BeEquivalentTo(tls.VersionTLS13))
 }
 
 func TestServingCertificate(t *testing.T) {
