@@ -56,18 +56,18 @@ func TestOperator_returnsItsPods(t *testing.T) {
 
 // TestRun_returnsRequestErrors checks that a test does not pass if its requests fail, and that it leaves no Echo behind.
 func TestRun_returnsRequestErrors(t *testing.T) {
-	for request, tests := range map[string]string{
-		"list Pod": "permissions restricted", "create SubjectAccessReview": "permissions", "create Echo": "restricted",
+	for _, c := range []struct{ test, request, want string }{
+		{"permissions", "list Pod", "injected"}, {"restricted", "list Pod", "injected"},
+		{"permissions", "create SubjectAccessReview", "injected"}, {"restricted", "create Echo", "injected"},
+		{"restricted", "get Echo", "is not Ready"}, {"restricted", "none", "is Ready and has no pods"},
 	} {
-		for test := range strings.FieldsSeq(tests) {
-			b := ownBundle(t)
-			w := newWorld(t, operatorPod(b))
-			w.fail[request] = errInjected
-			if problems, err := w.run(t.Context(), test, b); !errors.Is(err, errInjected) {
-				t.Errorf("%s without %q: %q, %v, want %v", test, request, problems, err, errInjected)
-			}
-			w.expectNoEchoes(t)
+		b := ownBundle(t)
+		w := newWorld(t, operatorPod(b))
+		w.fail[c.request] = errInjected
+		if problems, err := w.run(t.Context(), c.test, b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s without %q: %q, %v, want %s", c.test, c.request, problems, err, c.want)
 		}
+		w.expectNoEchoes(t)
 	}
 }
 
@@ -110,6 +110,7 @@ func TestCluster_accessFileIsExact(t *testing.T) {
 	}
 }
 
+// TestExamples checks that examples are created in the namespace to which the test may write, and that unknown fields are rejected.
 func TestExamples(t *testing.T) {
 	const notReady = "is not Ready after 1m30s: it has no status"
 	for name, c := range map[string]struct {
@@ -138,26 +139,17 @@ func TestExamples(t *testing.T) {
 						t.Errorf("problem %d is %q, want %q", i, problems[i], want)
 					}
 				}
+				for _, made := range w.made {
+					if made.GetNamespace() != "echoes" || made.GetName() != "" || w.validation != "Strict" ||
+						!strings.HasPrefix(made.GetGenerateName(), "scorecard-") {
+						t.Errorf("an example became %v, with the field validation %q", made, w.validation)
+					}
+				}
 				if !c.left {
 					w.expectNoEchoes(t)
 				}
 			})
 		})
-	}
-}
-
-// TestExamples_createsWithStrictValidation checks that unknown fields are rejected, and that examples are created in the namespace to which
-// the test may write.
-func TestExamples_createsWithStrictValidation(t *testing.T) {
-	w := newWorld(t)
-	if problems := w.examples(t.Context(), ownBundle(t)); len(problems) > 0 {
-		t.Fatalf("the problems are %q", problems)
-	}
-	if made := w.made[0]; made.GetNamespace() != "echoes" || made.GetGenerateName() != "scorecard-test-echo-" || made.GetName() != "" {
-		t.Errorf("the example became %v", made)
-	}
-	if w.validation != "Strict" {
-		t.Errorf("the field validation is %q", w.validation)
 	}
 }
 
@@ -188,32 +180,11 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-func TestPodsOfAnEcho(t *testing.T) {
-	w := newWorld(t)
-	if pods, err := w.podsOfAnEcho(t.Context()); err == nil || !strings.Contains(err.Error(), "is Ready and has no pods") {
-		t.Errorf("the pods are %v, %v", pods, err)
-	}
-	w.expectNoEchoes(t)
-	w.fail["get Echo"] = errInjected
-	if pods, err := w.podsOfAnEcho(t.Context()); err == nil || !strings.Contains(err.Error(), "is not Ready") {
-		t.Errorf("the pods are %v, %v", pods, err)
-	}
-	w.expectNoEchoes(t)
-}
-
-// problemsAfter returns the problems with the operator's pod after a change.
-func problemsAfter(t *testing.T, change func(*corev1.Pod, *corev1.Container)) []string {
-	t.Helper()
+func TestPodProblems(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := operatorPod(ownBundle(t))
-	change(pod, &pod.Spec.Containers[0])
-	return podProblems(evaluator, pod)
-}
-
-func TestPodProblems(t *testing.T) {
 	for want, loosen := range map[string]func(*corev1.Pod, *corev1.Container){
 		"is not restricted: runAsNonRoot":              func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.RunAsNonRoot = nil },
 		"is not restricted: seccompProfile":            func(p *corev1.Pod, _ *corev1.Container) { p.Spec.SecurityContext.SeccompProfile = nil },
@@ -233,19 +204,16 @@ func TestPodProblems(t *testing.T) {
 			helper.Name, helper.SecurityContext.ReadOnlyRootFilesystem = "helper", nil
 			p.Spec.InitContainers = []corev1.Container{*helper}
 		},
+		"": func(p *corev1.Pod, c *corev1.Container) { // OpenShift sets the user
+			p.Annotations = map[string]string{"openshift.io/scc": "restricted-v2"}
+			p.Spec.SecurityContext.RunAsUser, c.SecurityContext.RunAsUser = new(int64(1000650000)), new(int64(1000650000))
+		},
 	} {
-		if problems := problemsAfter(t, loosen); len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
+		pod := operatorPod(ownBundle(t))
+		loosen(pod, &pod.Spec.Containers[0])
+		problems := strings.Join(podProblems(evaluator, pod), "\n")
+		if !strings.HasPrefix(problems, want) || (problems == "") != (want == "") || strings.Contains(problems, "\n") {
 			t.Errorf("the problems are %q, want %q", problems, want)
 		}
-	}
-}
-
-func TestPodProblems_userThatOpenShiftSet(t *testing.T) {
-	problems := problemsAfter(t, func(p *corev1.Pod, c *corev1.Container) {
-		p.Annotations = map[string]string{"openshift.io/scc": "restricted-v2"}
-		p.Spec.SecurityContext.RunAsUser, c.SecurityContext.RunAsUser = new(int64(1000650000)), new(int64(1000650000))
-	})
-	if len(problems) > 0 {
-		t.Errorf("the problems are %q", problems)
 	}
 }

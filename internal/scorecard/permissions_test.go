@@ -10,25 +10,13 @@ import (
 )
 
 func TestReview(t *testing.T) {
-	for name, c := range map[string]struct {
-		namespace string
-		asked     Permission
-		want      authorizationv1.ResourceAttributes
-	}{
-		"in a namespace": {"echoes", Permission{Group: "apps", Resource: "deployments", Verb: "patch"},
-			authorizationv1.ResourceAttributes{Namespace: "echoes", Group: "apps", Resource: "deployments", Verb: "patch"}},
-		"in all namespaces": {"", Permission{Resource: "nodes", Verb: "list"},
-			authorizationv1.ResourceAttributes{Resource: "nodes", Verb: "list"}},
-		"of a subresource": {"echoes", Permission{Resource: "pods/exec", Verb: "create"},
-			authorizationv1.ResourceAttributes{Namespace: "echoes", Resource: "pods", Subresource: "exec", Verb: "create"}},
-		"of one object": {"echoes", Permission{Resource: "pods", Verb: "get", Name: "x"},
-			authorizationv1.ResourceAttributes{Namespace: "echoes", Resource: "pods", Verb: "get", Name: "x"}},
-	} {
-		want := authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:operators:manager", ResourceAttributes: &c.want,
-			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:operators", "system:authenticated"}}
-		if diff := cmp.Diff(want, check{c.namespace, c.asked, true}.review("operators", "manager").Spec); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+	asked := check{"echoes", Permission{Group: "apps", Resource: "deployments/scale", Verb: "patch", Name: "x"}, true}
+	want := authorizationv1.SubjectAccessReviewSpec{User: "system:serviceaccount:operators:manager",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:operators", "system:authenticated"},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "echoes", Group: "apps", Resource: "deployments", Subresource: "scale",
+			Verb: "patch", Name: "x"}}
+	if diff := cmp.Diff(want, asked.review("operators", "manager").Spec); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
