@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,47 +140,6 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// podServer responds like an API server with one pod, and then reports that the pod was deleted. It serves only requests for its namespace
-// and selector.
-func podServer(out http.ResponseWriter, r *http.Request) {
-	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web","uid":"u","resourceVersion":"%s"},"status":{"phase":"Running"}}`
-	query := r.URL.Query()
-	if r.URL.Path != "/api/v1/namespaces/ns/pods" || query.Get("labelSelector") != "app=web" || query.Get("sendInitialEvents") != "" {
-		http.NotFound(out, r) // client-go sends a list request if initial events are not supported
-		return
-	}
-	out.Header().Set("Content-Type", "application/json")
-	if query.Get("watch") == "" {
-		_, _ = fmt.Fprintf(out, `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"5"},"items":[`+pod+`]}`, "1")
-		return
-	}
-	_, _ = fmt.Fprintf(out, `{"type":"DELETED","object":`+pod+"}\n", "6")
-	out.(http.Flusher).Flush()
-	<-r.Context().Done()
-}
-
-func pods() Options {
-	return Options{API: corev1.SchemeGroupVersion, resource: "pods", namespace: "ns", selector: "app=web"}
-}
-
-func TestRun_printsUntilInterrupted(t *testing.T) {
-	g := NewWithT(t)
-	server := httptest.NewServer(http.HandlerFunc(podServer))
-	defer server.Close()
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	reader, stdout := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, &rest.Config{Host: server.URL}, pods(), stdout, io.Discard) }()
-	lines := bufio.NewScanner(reader)
-	for _, want := range []string{"  ADDED    ns/web  Running", "  DELETED  ns/web  Running"} {
-		g.Expect(lines.Scan()).To(BeTrue())
-		g.Expect(lines.Text()).To(HaveSuffix(want))
-	}
-	interrupt()
-	g.Expect(<-ended).To(Succeed(), "an interruption is not a failure")
-}
-
 // listServer responds with a list of nodes in the form NAME VERSION, and serves watches that start at this list.
 func listServer(version string, nodes ...string) http.HandlerFunc {
 	return func(out http.ResponseWriter, r *http.Request) {
@@ -248,14 +206,21 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
+// TestRun_endsOnFailedWrite also checks that the request has the namespace and the selector: no other request lists the pod.
 func TestRun_endsOnFailedWrite(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(podServer))
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/namespaces/ns/pods" || r.FormValue("labelSelector") != "app=web" || r.FormValue("sendInitialEvents") != "" {
+			http.NotFound(out, r) // client-go sends a list request if initial events are not supported
+			return
+		}
+		out.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(out, `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"5"},"items":[`+
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web","resourceVersion":"1"}}]}`)
+	}))
 	defer server.Close()
-	err := Run(t.Context(), &rest.Config{Host: server.URL}, pods(), broken{}, io.Discard)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pods := Options{API: corev1.SchemeGroupVersion, resource: "pods", namespace: "ns", selector: "app=web"}
+	err := Run(ctx, &rest.Config{Host: server.URL}, pods, broken{}, io.Discard)
 	NewWithT(t).Expect(err).To(MatchError("printing: disk full"))
-}
-
-func TestRun_rejectsUnusableConfig(t *testing.T) {
-	err := Run(t.Context(), &rest.Config{Host: "http://a b"}, pods(), io.Discard, io.Discard)
-	NewWithT(t).Expect(err).To(MatchError(HavePrefix("the cluster configuration cannot be used: ")))
 }
