@@ -45,45 +45,22 @@ func declaredReasons(t *testing.T) map[string]declared {
 	return all
 }
 
-func TestReason_isUniqueAmongConditions(t *testing.T) {
-	names := map[string]string{}
-	for name, reason := range declaredReasons(t) {
-		if !strings.HasPrefix(name, "Reason") {
-			continue
-		}
-		if other, taken := names[reason.value]; taken {
-			t.Errorf("%s and %s are both %q", name, other, reason.value)
-		}
-		names[reason.value] = name
-		if name != "Reason"+reason.value {
-			t.Errorf("%s is %q", name, reason.value)
-		}
-	}
-}
-
-func TestReason_isUniqueAmongEventsOfType(t *testing.T) {
+// TestReason checks that no two constants are the same reason, and that the reasons respect the limits of metav1.Condition and Event. A
+// single invalid reason makes the API server reject the whole status.
+func TestReason(t *testing.T) {
+	valid := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 	names := map[declared]string{}
 	for name, reason := range declaredReasons(t) {
-		if !strings.HasPrefix(name, "Event") {
-			continue
+		if strings.HasPrefix(name, "Reason") && name != "Reason"+reason.value {
+			t.Errorf("%s is %q", name, reason.value)
 		}
-		if other, taken := names[reason]; taken {
+		if other := names[reason]; strings.HasPrefix(name, "Event") && other != "" {
 			t.Errorf("%s and %s are both the %s %q", name, other, reason.goType, reason.value)
+		} else if strings.HasPrefix(name, "Event") {
+			names[reason] = name
 		}
-		names[reason] = name
-	}
-}
-
-// TestReason_respectsAPIServerLimits checks that the reasons respect the limits of metav1.Condition and Event. A single invalid reason
-// makes the API server reject the whole status.
-func TestReason_respectsAPIServerLimits(t *testing.T) {
-	condition := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
-	for name, reason := range declaredReasons(t) {
-		if !condition.MatchString(reason.value) {
-			t.Errorf("%s: %q is not a valid condition reason", name, reason.value)
-		}
-		if len(reason.value) > 128 {
-			t.Errorf("%s: %q is too long for an event", name, reason.value)
+		if !valid.MatchString(reason.value) || len(reason.value) > 128 {
+			t.Errorf("%s: %q is not valid as a reason of a condition and of an event", name, reason.value)
 		}
 	}
 }
