@@ -50,13 +50,18 @@ func documentedCodes(t *testing.T) map[string]map[int]string {
 	return documented
 }
 
-// TestParseFlags_eachProgramExitsAsDocumented makes each program exit with every code that is documented for it.
-func TestParseFlags_eachProgramExitsAsDocumented(t *testing.T) {
-	programs := map[string]string{}
-	for _, file := range build(t) {
-		programs[strings.Replace(filepath.Base(file), "echo-operator", "manager", 1)] = file
-	}
-	server, addresses := startEchoServer(t, programs["echo-server"])
+// TestPrograms checks the programs that are released. Linking them takes most of its time.
+func TestPrograms(t *testing.T) {
+	folder := build(t)
+	t.Run("each exits as documented", func(t *testing.T) { eachExitsAsDocumented(t, folder) })
+	t.Run("each prints its usage", func(t *testing.T) { eachPrintsItsUsage(t, folder) })
+	t.Run("pathcheck writes a metric as documented", func(t *testing.T) { pathcheckWritesMetricAsDocumented(t, folder) })
+}
+
+// eachExitsAsDocumented makes each program exit with every code that is documented for it.
+func eachExitsAsDocumented(t *testing.T, folder string) {
+	t.Helper()
+	server, addresses := startEchoServer(t, folder)
 	api := httptest.NewServer(&apiServer{port: addresses["address"]})
 	t.Cleanup(api.Close)
 	toAPI, url := " --server="+api.URL, "http://"+addresses["address"]
@@ -73,13 +78,18 @@ func TestParseFlags_eachProgramExitsAsDocumented(t *testing.T) {
 	for name, codes := range lines {
 		words := strings.Fields(strings.Replace(name, "kubectl echo", "kubectl-echo", 1))
 		for want, line := range codes {
-			code, stdout, stderr := run(t, programs[words[0]], slices.Concat(words[1:], strings.Fields(line))...)
+			program := filepath.Join(folder, strings.Replace(words[0], "manager", "echo-operator", 1))
+			code, stdout, stderr := run(t, program, slices.Concat(words[1:], strings.Fields(line))...)
 			if code != want {
 				t.Errorf("%s %s exits with %d, want %d: %s%s", name, line, code, want, stdout, stderr)
 			}
 		}
 	}
-	lines["echo-server"][stop(t, server)] = "SIGTERM"
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait() // the exit code shows what failed
+	lines["echo-server"][server.ProcessState.ExitCode()] = "SIGTERM"
 
 	documented := documentedCodes(t)
 	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(lines)); !slices.Equal(got, want) {
@@ -109,9 +119,10 @@ func TestParseFlags_helpDocumentsExitCodes(t *testing.T) {
 }
 
 // startEchoServer starts the echo server, and returns its process and the addresses in the first line of its log.
-func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string) {
+func startEchoServer(t *testing.T, folder string) (*exec.Cmd, map[string]string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), program, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
+	command := exec.CommandContext(t.Context(), filepath.Join(folder, "echo-server"), "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0",
+		"--drain-delay=0s")
 	log, err := command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -128,15 +139,6 @@ func startEchoServer(t *testing.T, program string) (*exec.Cmd, map[string]string
 		t.Fatalf("its log begins with %s", line)
 	}
 	return command, addresses
-}
-
-func stop(t *testing.T, command *exec.Cmd) int {
-	t.Helper()
-	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	_ = command.Wait() // the exit code shows what failed
-	return command.ProcessState.ExitCode()
 }
 
 // apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod.
@@ -175,31 +177,21 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// documented returns the commands in the first fence after the given words on a page.
-func documented(t *testing.T, page, words string) string {
+// pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a metric with
+// the result, even if pathcheck exits with an error.
+func pathcheckWritesMetricAsDocumented(t *testing.T, programs string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", page))
+	page, err := os.ReadFile("../../docs/how-to/monitor.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := fences.After(string(text), words)
-	if len(found) == 0 {
-		t.Fatalf("%s has no commands after %q", page, words)
-	}
-	return found[0].Text
-}
-
-// TestMain_pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a
-// metric with the result, even if pathcheck exits with an error.
-func TestMain_pathcheckWritesMetricAsDocumented(t *testing.T) {
-	job := documented(t, "docs/how-to/monitor.md", "To check a path from outside the cluster")
+	job := fences.After(string(page), "To check a path from outside the cluster")[0].Text
 	for _, part := range []string{"https://shop.example.com", "client.address=kept", "/var/lib/node_exporter"} {
 		if !strings.Contains(job, part) {
 			t.Fatalf("%q is not in the job:\n%s", part, job)
 		}
 	}
-	programs := filepath.Dir(build(t)[0])
-	_, addresses := startEchoServer(t, filepath.Join(programs, "echo-server"))
+	_, addresses := startEchoServer(t, programs)
 	for name, test := range map[string]struct{ url, expect, want string }{
 		"met":     {"http://" + addresses["address"], "client.address=kept", "path_met 1\n"},
 		"not met": {"http://" + addresses["address"], "request.method=changed", "path_met 0\n"},
@@ -219,8 +211,8 @@ func TestMain_pathcheckWritesMetricAsDocumented(t *testing.T) {
 	}
 }
 
-// build compiles the operator and all programs in cmd with release settings, and returns the paths of the executables.
-func build(t *testing.T) []string {
+// build compiles the operator and all programs in cmd with release settings, and returns the folder with the executables.
+func build(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir() + "/"
 	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=v9.8.7", "-o", folder, ".", "./cmd/...")
@@ -229,11 +221,7 @@ func build(t *testing.T) []string {
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	programs, err := filepath.Glob(folder + "*")
-	if err != nil || len(programs) < 6 {
-		t.Fatalf("the programs are %v, %v", programs, err)
-	}
-	return programs
+	return folder
 }
 
 // run executes a program with HOME as its only environment variable.
@@ -248,12 +236,16 @@ func run(t *testing.T, program string, arguments ...string) (code int, stdout, s
 	return command.ProcessState.ExitCode(), out.String(), err.String()
 }
 
-// TestParseFlags_printsUsageInEachProgram checks that each program prints its version and its usage, describes each flag, and prints the usage
-// above an error.
-func TestParseFlags_printsUsageInEachProgram(t *testing.T) {
+// eachPrintsItsUsage checks that each program prints its version and its usage, describes each flag, and prints the usage above an error.
+func eachPrintsItsUsage(t *testing.T, folder string) {
+	t.Helper()
+	programs, err := filepath.Glob(folder + "*")
+	if err != nil || len(programs) < 6 {
+		t.Fatalf("the programs are %v, %v", programs, err)
+	}
 	version := regexp.MustCompile(`^[a-z-]+ v9\.8\.7 \(go1\.\S+ \w+/\w+\)\n$`)
 	described := regexp.MustCompile(`^ +(?:-\w, |    )--\S+(?: \S+)? {2,}\S+ \S+`)
-	for _, program := range build(t) {
+	for _, program := range programs {
 		t.Run(filepath.Base(program), func(t *testing.T) {
 			if code, stdout, stderr := run(t, program, "--version"); code != 0 || !version.MatchString(stdout) || stderr != "" {
 				t.Errorf("--version exits with %d, and prints %q and %q", code, stdout, stderr)
