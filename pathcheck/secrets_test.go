@@ -2,7 +2,6 @@ package pathcheck
 
 import (
 	"bytes"
-	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -20,12 +19,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
-	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 // marker is part of all secrets in these tests, and must not occur in any output.
@@ -247,64 +244,22 @@ func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 		"request.http2": "HTTP/1.1"})
 }
 
-// TestRun_directHasNoHeaders checks that secrets for a proxy are not sent to any other server.
-func TestRun_directHasNoHeaders(t *testing.T) {
-	address, _ := startEcho(t)
-	var received atomic.Bool
-	direct := serve(t, proxyTo(address, func(r *httputil.ProxyRequest) {
-		if r.In.Header.Get("X-Api-Key") != "" {
-			received.Store(true)
-		}
-	}))
-	report := check(t, Options{URL: serve(t, proxyTo(address, nothing)), Direct: direct, Groups: []string{"latency"},
-		Headers: []Header{{Name: "X-Api-Key", Value: "hunter2-hunter2"}}})
-	if report.fact("latency.direct.p50") == nil || received.Load() {
-		t.Errorf("the report is %+v", report)
-	}
-}
-
-// certificateFiles writes a certificate and its key to files.
-func certificateFiles(t *testing.T) (certificate *x509.Certificate, file, key string) {
-	t.Helper()
-	certificate, private := echotest.SelfSigned(t, "client.example", time.Now().Add(time.Hour))
-	folder := t.TempDir()
-	file, key = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
-	writePEM(t, file, "CERTIFICATE", certificate.Raw)
-	writePEM(t, key, "PRIVATE KEY", marshal(t, private))
-	return certificate, file, key
-}
-
-func marshal(t *testing.T, key *ecdsa.PrivateKey) []byte {
-	t.Helper()
-	data, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-func writePEM(t *testing.T, file, kind string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestCommand_certificate runs all groups against a server that requires a client certificate.
 func TestCommand_certificate(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
-	certificate, file, key := certificateFiles(t)
+	folder := t.TempDir()
+	certificate := writeCertificate(t, folder)
 	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
 	server.EnableHTTP2, server.Config.ErrorLog = true, quiet
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}
-	server.TLS.ClientCAs.AddCert(certificate)
+	server.TLS.ClientCAs.AppendCertsFromPEM(certificate)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	without, output := runCommand(t, server.URL)
 	if without.Problem == "" || !strings.Contains(output, "certificate required") {
 		t.Errorf("without a certificate: %s", output)
 	}
-	with, output := runCommand(t, "--cert="+file, "--key="+key, server.URL)
+	with, output := runCommand(t, "--cert="+folder+"/tls.crt", "--key="+folder+"/tls.key", server.URL)
 	expectFacts(t, with, map[string]string{"tls.termination": "proxy", "tls.alpn": "h2", "websocket.upgrade": probe.Yes, "request.http2": "HTTP/1.1",
 		"websocket.http2": probe.No, "tls.minVersion": "TLS 1.2"})
 	if len(with.NotTested) > 0 {

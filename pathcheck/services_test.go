@@ -177,6 +177,11 @@ func TestRun_tls(t *testing.T) {
 	again.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	both := httptest.NewTLSServer(again)
 	t.Cleanup(both.Close)
+	rsa := httptest.NewUnstartedServer(proxyTo(address, nothing))
+	rsa.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject of the test
+	rsa.StartTLS()
+	t.Cleanup(rsa.Close)
 	passing := strings.Replace(echotest.Serve(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
 	for name, c := range map[string]struct {
 		url   string
@@ -187,7 +192,8 @@ func TestRun_tls(t *testing.T) {
 			"tls.version": "TLS 1.3", "tls.minVersion": "TLS 1.2", "request.http2": "HTTP/1.1"}},
 		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
 			map[string]string{"tls.trust": probe.Yes, "tls.name": probe.Kept, "tls.chain": "1"}},
-		"at both": {both.URL, nil, map[string]string{"tls.termination": "both", "tls.alpn": "http/1.1", "request.http2": probe.No}},
+		"at both":               {both.URL, nil, map[string]string{"tls.termination": "both", "tls.alpn": "http/1.1", "request.http2": probe.No}},
+		"only RSA key exchange": {rsa.URL, nil, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"}},
 		"at the Echo": {passing, authority, map[string]string{"tls.termination": "Echo", "tls.trust": probe.Yes, "tls.name": "another",
 			"client.address": "lost"}},
 	} {
@@ -394,37 +400,21 @@ func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
 	})
 }
 
-// TestRun_rsaKeyExchange checks that pathcheck can reach a server that supports only RSA key exchange.
-func TestRun_rsaKeyExchange(t *testing.T) {
+// TestRun_direct checks that direct requests, which bypass the proxies, also come from the source address, and have no secrets for a proxy.
+func TestRun_direct(t *testing.T) {
 	address, _ := startEcho(t)
-	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
-	server.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
-		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject of the test
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	report := check(t, Options{URL: server.URL, Groups: []string{"tls"}})
-	expectFacts(t, report, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"})
-}
-
-// TestRun_directRequestsHaveTheSource checks that direct requests, which bypass the proxies, also come from the source address.
-func TestRun_directRequestsHaveTheSource(t *testing.T) {
-	address, _ := startEcho(t)
-	proxy, sources := proxyTo(address, nothing), sync.Map{}
+	proxy := proxyTo(address, nothing)
 	direct := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		sources.Store(host, true)
+		if host, _, _ := net.SplitHostPort(r.RemoteAddr); host != client127 || r.Header.Get("X-Api-Key") != "" {
+			t.Errorf("a request came from %s with the headers %v", host, r.Header)
+		}
 		proxy.ServeHTTP(w, r)
 	}))
-	report := check(t, Options{URL: serve(t, proxy), Direct: direct, Groups: []string{"latency"}})
+	report := check(t, Options{URL: serve(t, proxy), Direct: direct, Groups: []string{"latency"},
+		Headers: []Header{{Name: "X-Api-Key", Value: "hunter2-hunter2"}}})
 	if report.fact("latency.direct.p50") == nil {
 		t.Errorf("the report is %+v", report)
 	}
-	sources.Range(func(source, _ any) bool {
-		if source != client127 {
-			t.Errorf("a request came from %s", source)
-		}
-		return true
-	})
 }
 
 // TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
@@ -454,26 +444,21 @@ func TestRun_retriesByOtherPods(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d pods, %s", c.pods, c.hidden), func(t *testing.T) {
 			t.Parallel()
-			report := check(t, Options{URL: serve(t, retryingElsewhere(t, c.pods, c.hidden)), Groups: []string{"retries"}})
+			var proxies []http.Handler
+			for i := range c.pods {
+				address, _ := startEcho(t, fmt.Sprintf("POD_NAME=web-%d", i), c.hidden)
+				proxies = append(proxies, proxyTo(address, nothing))
+			}
+			var number atomic.Int64
+			next := func() http.Handler { return proxies[int(number.Add(1))%c.pods] }
+			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.RawQuery, "status=503") && r.Method == http.MethodGet {
+					next().ServeHTTP(httptest.NewRecorder(), r)
+				}
+				next().ServeHTTP(w, r)
+			}))
+			report := check(t, Options{URL: url, Groups: []string{"retries"}})
 			expectFacts(t, report, map[string]string{"retries.get": c.want})
 		})
 	}
-}
-
-// retryingElsewhere returns a path that uses several pods in turn, and retries a failed GET once on the next pod.
-func retryingElsewhere(t *testing.T, pods int, environ ...string) http.Handler {
-	t.Helper()
-	var proxies []http.Handler
-	for i := range pods {
-		address, _ := startEcho(t, append([]string{fmt.Sprintf("POD_NAME=web-%d", i)}, environ...)...)
-		proxies = append(proxies, proxyTo(address, nothing))
-	}
-	var number atomic.Int64
-	next := func() http.Handler { return proxies[int(number.Add(1))%pods] }
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.RawQuery, "status=503") && r.Method == http.MethodGet {
-			next().ServeHTTP(httptest.NewRecorder(), r)
-		}
-		next().ServeHTTP(w, r)
-	})
 }

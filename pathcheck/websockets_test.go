@@ -35,10 +35,7 @@ func TestRun_schemeOfHandshake(t *testing.T) {
 		"nothing":                {changes(nothing), "not reported"},
 		"wss (Traefik)":          {ofHandshake("X-Forwarded-Proto", "wss"), "wss"},
 		"ws":                     {ofHandshake("X-Forwarded-Proto", "WS"), "ws"},
-		"https":                  {ofHandshake("X-Forwarded-Proto", "https"), "https"},
-		"http":                   {ofHandshake("X-Forwarded-Proto", "http"), "http"},
 		"a list":                 {ofHandshake("X-Forwarded-Proto", "wss, http"), "list"},
-		"two lines":              {ofHandshake("X-Forwarded-Proto", "wss", "ws"), "list"},
 		"Forwarded":              {ofHandshake("Forwarded", "for=10.0.0.1;proto=wss, for=10.0.0.2;proto=http"), "wss"},
 		"handshakes are refused": {refuseIf(403, func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), "refused 403"},
 		"for the path of the WebSocket": {changes(func(r *httputil.ProxyRequest) {

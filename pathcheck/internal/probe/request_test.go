@@ -60,22 +60,7 @@ func TestDecideMethods(t *testing.T) {
 	}
 }
 
-func TestDecideLost_andOtherHeaderFacts(t *testing.T) {
-	sent := wire.Fields("X-A", "1", "X-B", "2", "Te", "trailers", "X-Pathcheck-Twice", "1")
-	whole := func(change func(http.Header)) *wire.Description {
-		e := &wire.Description{Headers: http.Header{"X-A": {"1"}, "X-B": {"2"}, "User-Agent": {"a"}, "Accept": {"a"}, "Echo-Check": {"a"},
-			"X-Pathcheck-Twice": {"1, 2"}}}
-		change(e.Headers)
-		return e
-	}
-	same := whole(func(http.Header) {})
-	for _, f := range []Fact{decideLost(sent, same), decideAdded(sent, same), decideChanged(sent, same)} {
-		expectValue(t, "as it was sent", f, None)
-	}
-	expectValue(t, "without one", decideLost(sent, whole(func(h http.Header) { h.Del("X-B") })), "X-B")
-	expectValue(t, "with two more", decideAdded(sent, whole(func(h http.Header) { h.Set("Via", "a"); h.Set("X-C", "3") })), "Via,X-C")
-	expectValue(t, "with another value", decideChanged(sent, whole(func(h http.Header) { h.Set("X-A", "2") })), "X-A")
-
+func TestDecideCase_andOtherHeaderFacts(t *testing.T) {
 	for received, want := range map[string]string{"": "not reported", "x-PathCheck": Kept, "x-pathcheck": "lower",
 		"X-Pathcheck": "canonical", "X-PATHCHECK": Changed} {
 		e := &wire.Description{}
@@ -97,15 +82,6 @@ func TestDecideLost_andOtherHeaderFacts(t *testing.T) {
 			came(func(e *wire.Description) { e.Headers = headers })), want)
 	}
 	expectValue(t, "refused", decideField("request.headers.underscores", wire.Field{Name: "X_A", Value: "1"}, refused("400")), "refused 400")
-}
-
-func TestDecideQuery(t *testing.T) {
-	for path, want := range map[string]string{"/?" + oddQuery: Kept, "/?a=1": Changed, "/": Dropped} {
-		expectValue(t, path, decideQuery(came(func(e *wire.Description) { e.Path = path })), want)
-	}
-	expectValue(t, "refused", decideQuery(refused("403")), "refused 403")
-	expectValue(t, "the host", decideHost("a", &wire.Description{Host: "a"}), Kept)
-	expectValue(t, "another host", decideHost("a", &wire.Description{Host: "b"}), Changed)
 }
 
 func TestDecideHTTP2(t *testing.T) {
@@ -131,18 +107,15 @@ func TestDecideAddress(t *testing.T) {
 		"in the second line":          {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1", "192.0.2.7"}}, Kept, "X-Forwarded-For"},
 		"with a port":                 {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.7:5"}}, Kept, "X-Forwarded-For"},
 		"an IPv4-mapped address":      {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:192.0.2.7"}}, Kept, "X-Forwarded-For"},
-		"a NAT":                       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.77"}}, "replaced", "X-Forwarded-For"},
 		"the node, which is the peer": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.1"}}, "replaced", "X-Forwarded-For"},
 		"a NAT in another header": {"10.0.0.1:1", http.Header{"True-Client-Ip": {"192.0.2.77"}}, "replaced",
 			"True-Client-Ip"},
 		"one of two": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.2"}, "Cf-Connecting-Ip": {"192.0.2.7"}}, Kept,
 			"Cf-Connecting-Ip"},
-		"no address":            {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "lost", None},
 		"an empty header":       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {""}}, "lost", None},
 		"Forwarded":             {"10.0.0.1:1", http.Header{"Forwarded": {`by=a;for="192.0.2.7:5"`}}, Kept, "Forwarded"},
 		"Forwarded by the node": {"10.0.0.1:1", http.Header{"Forwarded": {`for=10.0.0.1;by=192.0.2.7`}}, "replaced", "Forwarded"},
 		"Forwarded, hidden":     {"10.0.0.1:1", http.Header{"Forwarded": {`for=_hidden;by=10.0.0.1, for=unknown`}}, "lost", None},
-		"X-Real-IP":             {"10.0.0.1:1", http.Header{"X-Real-Ip": {"192.0.2.7"}}, Kept, "X-Real-Ip"},
 		"CloudFront": {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, Kept,
 			"Cloudfront-Viewer-Address"},
 		"a custom header":      {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, Kept, "X-Shop-Visitor"},
@@ -259,33 +232,19 @@ func TestDecideChunks_andOtherBodyFacts(t *testing.T) {
 			}{Size: length}
 		})
 	}
-	expectValue(t, "chunks", decideChunks(10, body(10, -1)), Kept)
-	expectValue(t, "a length", decideChunks(10, body(10, 10)), "length set")
 	expectValue(t, "another length", decideChunks(10, body(5, 5)), Dropped)
 	expectValue(t, "no body", decideChunks(10, came(func(*wire.Description) {})), Dropped)
-	expectValue(t, "refused", decideChunks(10, refused("411")), "refused 411")
 	now := time.Now()
 	after := came(func(e *wire.Description) { e.Request.Time = now.Add(time.Millisecond) })
-	expectValue(t, "before", decideRequestBuffer(now, time.Second, came(func(e *wire.Description) { e.Request.Time = now.Add(-time.Second) })),
-		"streamed")
-	expectValue(t, "after", decideRequestBuffer(now, time.Second, after), "buffered")
 	expectValue(t, "after, with slow responses", decideRequestBuffer(now, pause, after), "not reported")
 	expects := came(func(e *wire.Description) { e.Headers.Set("Expect", "100-continue") })
 	expectValue(t, "the Echo asks", decideExpect(100, expects), Kept)
 	expectValue(t, "a proxy asks", decideExpect(100, came(func(*wire.Description) {})), "sent by proxy")
 	expectValue(t, "no one asks", decideExpect(0, expects), "not sent")
-	expectValue(t, "refused", decideExpect(417, refused("417")), "refused 417")
 	ladder := bodyLadder()
 	expectValue(t, "all sizes", ladder.decide(largestBody, byNone, "")[0], "16Mi")
 	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[0], "0")
 	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[1], "proxy")
-}
-
-func TestDecideRange(t *testing.T) {
-	expectValue(t, "kept", decideRange("bytes=0-1", came(func(e *wire.Description) { e.Headers.Set("Range", "bytes=0-1") })), Kept)
-	expectValue(t, "dropped", decideRange("bytes=0-1", came(func(*wire.Description) {})), Dropped)
-	expectValue(t, "a cache", decideRange("bytes=0-1", Outcome{Response: &wire.Response{Status: 206}}), "served by proxy")
-	expectValue(t, "refused", decideRange("bytes=0-1", refused("416")), "refused 416")
 }
 
 // TestDecideSpoofing_parsesForwarded parses the Forwarded header as RFC 7239 defines it.
@@ -294,19 +253,12 @@ func TestDecideSpoofing_parsesForwarded(t *testing.T) {
 		return &wire.Description{Method: http.MethodGet, Headers: http.Header{"Forwarded": lines}}
 	}
 	for text, want := range map[string]string{
-		"for=192.0.2.123":                       Yes,
 		`for="192.0.2.123"`:                     Yes,
 		"For=192.0.2.123;by=10.0.0.1":           Yes,
-		"for=192.0.2.123, for=10.0.0.1":         "in front",
-		"for=10.0.0.1, for=192.0.2.123":         Yes,
-		"for=10.0.0.1":                          No,
 		`for=10.0.0.1;host="a,for=192.0.2.123"`: No,
-		"":                                      No,
 	} {
 		expectValue(t, text, decideSpoofing(spoofings(nil)[1], Outcome{Response: &wire.Response{Description: of(text)}}), want)
 	}
-	expectValue(t, "two lines", decideSpoofing(spoofings(nil)[1], Outcome{Response: &wire.Response{Description: of("for=192.0.2.123",
-		"for=10.0.0.1")}}), "in front")
 	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "reported", `PROTO="https"`: "reported", "proto=http": "wrong",
 		"proto=httpsx": "wrong"} {
 		expectValue(t, text, decideReported(&wire.Target{Scheme: "https"}, of(text))[0], want)

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"crypto/x509"
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -113,9 +112,6 @@ func TestDecideEnd(t *testing.T) {
 		}
 		return e
 	}
-	expectValue(t, "no TLS behind", decideEnd(by(""), nil, 0), "proxy")
-	expectValue(t, "passed through", decideEnd(by("TLSv1.3"), by("TLSv1.2"), 0x303), "Echo")
-	expectValue(t, "encrypted again", decideEnd(by("TLSv1.3"), by("TLSv1.3"), 0x303), "both")
 	expectValue(t, "not known", decideEnd(by("TLSv1.3"), nil, 0), "both or Echo")
 	expectValue(t, "not reported", decideEnd(nil, nil, 0), "not reported")
 }
@@ -137,39 +133,7 @@ func TestDecideStream(t *testing.T) {
 	}
 }
 
-func TestDecideStatuses_andOtherResponseFacts(t *testing.T) {
-	at := func(status int) Outcome { return Outcome{Response: &wire.Response{Status: status}} }
-	expectValue(t, "as they are", decideStatuses(map[int]Outcome{404: at(404), 503: at(503)}), Kept)
-	expectValue(t, "pages of a proxy", decideStatuses(map[int]Outcome{404: at(404), 503: refused("503")}), "replaced 503")
-	expectValue(t, "another status", decideStatuses(map[int]Outcome{404: at(200), 503: at(503)}), "replaced 404")
-	header := func(pairs ...string) http.Header {
-		h := http.Header{"Date": {"a"}, "X-A": {"1"}, "Echo-Proof": {"a"}}
-		for i := 0; i < len(pairs); i += 2 {
-			h.Set(pairs[i], pairs[i+1])
-		}
-		return h
-	}
-	want := wire.Fields("Date", "", "X-A", "1")
-	for i, value := range []string{None, None, None} {
-		expectValue(t, "as they are", decideResponseHeaders(want, header())[i], value)
-	}
-	expectValue(t, "lost", decideResponseHeaders(append(want, wire.Field{Name: "X-B", Value: ""}), header())[0], "X-B")
-	expectValue(t, "added", decideResponseHeaders(want, header("Via", "a"))[1], "Via")
-	expectValue(t, "changed", decideResponseHeaders(want, header("X-A", "2"))[2], "X-A")
-	expectValue(t, "compressed", decideCompression(Outcome{Response: &wire.Response{Header: http.Header{"Content-Encoding": {"gzip"}}}}),
-		"gzip")
-	expectValue(t, "hints", decideEarlyHints(Outcome{Response: &wire.Response{Interim: []int{103}}}), Kept)
-	expectValue(t, "no hints", decideEarlyHints(Outcome{Response: &wire.Response{}}), Dropped)
-	expectValue(t, "a cache", decideCaching(Outcome{Response: &wire.Response{Cached: true}, Refusal: refusedByCache}), Yes)
-	expectValue(t, "no cache", decideCaching(Outcome{Response: &wire.Response{}}), No)
-}
-
-func TestDecideUpgrade(t *testing.T) {
-	expectValue(t, "yes", decideUpgrade(Outcome{Response: &wire.Response{Status: 101}}), Yes)
-	expectValue(t, "no", decideUpgrade(Outcome{Response: &wire.Response{Status: 200}}), No)
-	expectValue(t, "refused", decideUpgrade(refused("403")), "refused 403")
-	expectValue(t, "lost", decideMessages(100, errors.New("a")), "lost at 100B")
-	expectValue(t, "gRPC over HTTP/1", decideUnary(&wire.Response{Proven: true, Header: http.Header{}}, nil), No)
+func TestDecideUnary(t *testing.T) {
 	calls := &wire.Response{Proven: true, Header: http.Header{"Content-Type": {grpcType}}, Body: []byte("pathcheck"), Trailers: http.Header{}}
 	expectValue(t, "no trailers", decideUnary(calls, nil), "no trailers")
 	calls.Trailers.Set("Grpc-Status", "2")
