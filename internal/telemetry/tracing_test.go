@@ -128,22 +128,3 @@ func TestTracer_recordsFailure(t *testing.T) {
 		g.Expect(span.Status()).To(Equal(sdktrace.Status{Code: codes.Error, Description: "refused"}))
 	}
 }
-
-func TestTracer_disabledDoesNothing(t *testing.T) {
-	next := &noReconcile{}
-	if got := (*Tracer)(nil).Reconciler("echo", next); got != reconcile.Reconciler(next) {
-		t.Errorf("reconciles are done by a %T", got)
-	}
-	failure := errors.New("no")
-	if allocations := testing.AllocsPerRun(10, func() { SetSpanFailure(t.Context(), "ApplyFailed", failure) }); allocations > 0 {
-		t.Errorf("%v allocations", allocations)
-	}
-}
-
-// noReconcile is a reconciler that does nothing.
-type noReconcile struct{ _ int }
-
-// Reconcile implements reconcile.Reconciler.
-func (*noReconcile) Reconcile(context.Context, reconcile.Request) (reconcile.Result, error) {
-	return reconcile.Result{}, nil
-}
