@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -41,18 +39,6 @@ func TestRun(t *testing.T) {
 	slices.Sort(want)
 	if len(want) < 2 || !slices.Equal(got, want) || strings.Count(out.String(), "Redistribution and use") == 0 {
 		t.Errorf("there are notices of %q, want %q:\n%s", got, want, &out)
-	}
-}
-
-func TestRun_failures(t *testing.T) {
-	noProgram := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(noProgram, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, arguments := range [][]string{{}, {"../.."}, {"../..", noProgram}} {
-		if err := run(io.Discard, arguments); err == nil {
-			t.Errorf("%q is not an error", arguments)
-		}
 	}
 	if _, err := downloaded("../..", []string{"example.com/none@v0.0.0"}); err == nil {
 		t.Error("a missing module is not an error")

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -150,15 +149,7 @@ func TestIncompleteScans(t *testing.T) {
 
 // TestOpenVEX checks that the document has a statement for each exception. `make vulncheck` compares exceptions with what govulncheck finds.
 func TestOpenVEX(t *testing.T) {
-	content, err := os.ReadFile("exceptions.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exceptions, err := parseExceptions(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, excepted := range [][]exception{exceptions, nil} {
+	for _, excepted := range [][]exception{{{ID: "GO-1", Justification: "component_not_present"}}, nil} {
 		written, err := openVEX(excepted, "v1.2.3", "2026-01-31T00:00:00Z")
 		if err != nil {
 			t.Fatal(err)

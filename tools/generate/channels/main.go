@@ -13,6 +13,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -28,13 +29,13 @@ const (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "channels: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(arguments []string) error {
+func run(out io.Writer, arguments []string) error {
 	if len(arguments) < 2 {
 		return errors.New("usage: channels COMMAND FILE; COMMAND is of, default, open or release-config")
 	}
@@ -46,16 +47,18 @@ func run(arguments []string) error {
 	switch {
 	case command == "of" && len(rest) == 1:
 		for _, c := range having(all, rest[0]) {
-			fmt.Println(c.Name)
+			if _, err := fmt.Fprintln(out, c.Name); err != nil {
+				return err
+			}
 		}
 		return nil
 	case command == "default" && len(rest) == 0:
-		fmt.Println(defaultChannel(all))
-		return nil
+		_, err := fmt.Fprintln(out, defaultChannel(all))
+		return err
 	case command == "open" && len(rest) > 2:
 		return write(file, open(all, rest[0], rest[1], rest[2:]))
 	case command == "release-config" && len(rest) == 1:
-		return printReleaseConfig(having(all, rest[0]), rest[0])
+		return printReleaseConfig(out, having(all, rest[0]), rest[0])
 	}
 	return fmt.Errorf("unknown command %q, or wrong number of arguments", command)
 }
@@ -138,7 +141,7 @@ type templateUpdate struct {
 	SkipRange    string   `yaml:"skipRange"`
 }
 
-func printReleaseConfig(channels []channel, version string) error {
+func printReleaseConfig(out io.Writer, channels []channel, version string) error {
 	if len(channels) == 0 {
 		return fmt.Errorf("no channel has version %s", version)
 	}
@@ -153,7 +156,7 @@ func printReleaseConfig(channels []channel, version string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Print("---\n" + string(text))
+	_, err = io.WriteString(out, "---\n"+string(text))
 	return err
 }
 
