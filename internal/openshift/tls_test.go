@@ -116,6 +116,9 @@ func TestServingCertificate(t *testing.T) {
 			g.Expect(os.WriteFile(filepath.Join(folder, file), content, 0o600)).To(Succeed())
 		}
 	}
+	first, err := served.Get(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(served.Get(nil)).To(BeIdenticalTo(first), "a self-signed certificate is kept")
 	for _, step := range []struct {
 		change func()
 		want   string
@@ -141,14 +144,5 @@ func TestServingCertificate(t *testing.T) {
 	}
 	if len(logged) > 0 && !strings.Contains(logged[0], folder) {
 		t.Errorf("logged %s", logged[0])
-	}
-}
-
-func TestServingCertificate_selfSignedWithoutFolder(t *testing.T) {
-	served := NewServingCertificate("", funcr.New(func(_, line string) { t.Error(line) }, funcr.Options{}))
-	first, err := served.Get(nil)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	if second, err := served.Get(nil); err != nil || first != second {
-		t.Errorf("the second certificate is different: %v", err)
 	}
 }

@@ -55,9 +55,6 @@ func TestFailures(t *testing.T) {
 	f.Add("echo", true, "ApplyFailed")
 	f.Add("companion", false, "InvalidSpec")
 	wantMetrics(t, f.counter, "reconcile_errors_total", `
-		# HELP echo_operator_reconcile_errors_total Number of reconciles that failed, by controller, kind, and reason. The kind is user if a `+
-		`user must act, and transient if the next attempt may succeed.
-		# TYPE echo_operator_reconcile_errors_total counter
 		echo_operator_reconcile_errors_total{controller="companion",kind="user",reason="InvalidSpec"} 1
 		echo_operator_reconcile_errors_total{controller="echo",kind="transient",reason="ApplyFailed"} 2
 	`)
@@ -70,8 +67,6 @@ func TestCompanions_countsMissingByReason(t *testing.T) {
 	c.Reported(pod, v1.EventCompanionNotCreated.String())
 	c.Reported(types.NamespacedName{Namespace: "shop", Name: "other"}, "")
 	wantMetrics(t, c, "companions_missing", `
-		# HELP echo_operator_companions_missing Number of pods that request a companion and have none, by reason.
-		# TYPE echo_operator_companions_missing gauge
 		echo_operator_companions_missing{reason="CompanionNotCreated"} 1
 		echo_operator_companions_missing{reason="EchoNotFound"} 0
 	`)

@@ -63,8 +63,6 @@ func TestRequests_countsResponsesAndErrors(t *testing.T) {
 		NewWithT(t).Expect(send()).To(Succeed())
 	}
 	wantMetrics(t, requests.counter, "api_requests_total", `
-		# HELP echo_operator_api_requests_total Number of requests to the API server by verb, resource, and HTTP status code; the code is "error" if there was no response.
-		# TYPE echo_operator_api_requests_total counter
 		echo_operator_api_requests_total{code="409",resource="echoes",verb="patch"} 2
 		echo_operator_api_requests_total{code="error",resource="echoes",verb="patch"} 1
 	`)

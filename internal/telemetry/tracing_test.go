@@ -3,11 +3,9 @@ package telemetry
 import (
 	"cmp"
 	"context"
-	"encoding/pem"
 	"errors"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,27 +31,6 @@ func send(t *testing.T, log logr.Logger) {
 	_, span := tracer.Tracer("test").Start(t.Context(), "sent")
 	span.End()
 	g.Expect(tracer.Shutdown(t.Context())).To(Succeed())
-}
-
-// TestNewTracer_readsExporterSettings checks that the exporter reads its settings from the environment.
-func TestNewTracer_readsExporterSettings(t *testing.T) {
-	g := NewWithT(t)
-	c := collector.New(nil)
-	c.StartTLS()
-	t.Cleanup(c.Close)
-	authority := filepath.Join(t.TempDir(), "ca.crt")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
-	g.Expect(os.WriteFile(authority, text, 0o600)).To(Succeed())
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
-	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
-	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-token=a%20b")
-	send(t, logr.Discard())
-	sent := c.Requests()
-	g.Expect(sent).To(HaveLen(1))
-	if r := sent[0]; r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
-		r.Header.Get("X-Token") != "a b" {
-		t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
-	}
 }
 
 // TestNewTracer_logsErrorsWithoutSecrets checks that the log contains the errors that the libraries cannot return, but no secrets.
