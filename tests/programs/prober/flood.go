@@ -24,11 +24,13 @@ const (
 // flood holds connections open, each with many unfinished requests. Most of these requests have an incomplete body. The others wait for a
 // delayed response. The flood repeats each request that finishes. In the summary, rejected requests count as failed requests.
 func (r *report) flood(ctx context.Context) {
-	part := strings.Repeat("x", 64<<10)
+	part, protocols := strings.Repeat("x", 64<<10), &http.Protocols{}
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
 	var group sync.WaitGroup
 	for range r.settings.flood {
 		client := &http.Client{Transport: &http.Transport{
-			Protocols:       http2(),
+			Protocols:       protocols,
 			MaxConnsPerHost: 1,
 			HTTP2:           &http.HTTP2Config{StrictMaxConcurrentRequests: true},
 		}}

@@ -1,7 +1,6 @@
 // prober is the in-cluster HTTP client of the tests. It sends requests to echo servers until it has sent a maximum number of requests or a
 // maximum duration has elapsed. It prints a line when it is connected, optionally the first response from each pod, and finally a JSON
-// summary. It exits with code 1 if any request failed. It sends ordinary requests, gRPC health checks, or a flood of unfinished
-// requests.
+// summary. It exits with code 1 if any request failed. It sends ordinary requests, or a flood of unfinished requests.
 package main
 
 import (
@@ -122,17 +121,13 @@ func (r *report) await(ctx context.Context) {
 // probe sends requests, alternating between a new connection and a persistent connection.
 func (r *report) probe(ctx context.Context) {
 	kept, fresh := r.settings.client(true), r.settings.client(false)
-	exchange := r.request
-	if r.settings.grpc {
-		exchange = r.checkHealth
-	}
 	for i := range r.settings.count {
 		client := kept
 		if i%2 == 0 {
 			client = fresh
 		}
 		// The prober completes the request even after the duration has elapsed, so that the request does not count as a failure.
-		r.record(exchange(context.WithoutCancel(ctx), client))
+		r.record(r.request(context.WithoutCancel(ctx), client))
 		if r.settings.pods > 0 && len(r.Pods) >= r.settings.pods {
 			return
 		}

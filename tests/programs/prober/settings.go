@@ -9,12 +9,12 @@ import (
 
 // settings contains the flags that describe the requests.
 type settings struct {
-	url                        string
-	count, pods                int
-	interval, duration         time.Duration
-	status                     int
-	text, show, insecure, grpc bool
-	flood                      int
+	url                  string
+	count, pods          int
+	interval, duration   time.Duration
+	status               int
+	text, show, insecure bool
+	flood                int
 }
 
 // parseFlags returns the settings, and reports whether to stop another prober instead of sending requests.
@@ -29,7 +29,6 @@ func parseFlags() (settings, bool) {
 	flag.BoolVar(&s.text, "text", false, "allow responses that are not JSON")
 	flag.BoolVar(&s.show, "show", false, "print the first response from each pod")
 	flag.BoolVar(&s.insecure, "insecure", false, "accept any certificate")
-	flag.BoolVar(&s.grpc, "grpc", false, "send gRPC health checks over HTTP/2 instead")
 	flag.IntVar(&s.flood, "flood", 0, "instead, hold this many HTTP/2 connections full of unfinished requests; 0 disables this")
 	stop := flag.Bool("stop", false, "stop the prober in this container")
 	flag.Parse()
@@ -42,16 +41,5 @@ func (s settings) client(keep bool) *http.Client {
 		DisableKeepAlives: !keep,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: s.insecure}, //nolint:gosec // for certificates that tests create
 	}
-	if s.grpc {
-		transport.Protocols = http2()
-	}
 	return &http.Client{Timeout: requestTimeout, Transport: transport}
-}
-
-// http2 returns settings that enable only HTTP/2, both with and without TLS.
-func http2() *http.Protocols {
-	protocols := &http.Protocols{}
-	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(true)
-	return protocols
 }
