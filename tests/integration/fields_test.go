@@ -33,37 +33,60 @@ var _ = Describe("a field of the spec", func() {
 			continue
 		}
 		property := schema.Properties[name]
-		// drawn returns a spec with a value of the field that the API server and the operator accept.
-		drawn := func(ctx context.Context, seed int) v1.EchoSpec {
-			for {
-				spec := rapid.Custom(func(t *rapid.T) map[string]any {
-					spec := map[string]any{name: specs.DrawValue(t, specs.Field{Path: []string{name}, Schema: &property})}
-					specs.AddRequired(spec)
-					return spec
-				}).Example(seed)
-				if accepted := makeEcho(ctx, echoOf(spec)); accepted != nil {
-					return accepted.echo.Spec
-				}
-				seed++
-			}
+		draw := func(t *rapid.T) map[string]any {
+			spec := map[string]any{name: specs.DrawValue(t, specs.Field{Path: []string{name}, Schema: &property})}
+			specs.AddRequired(spec)
+			return spec
 		}
 		for seed := range 2 {
 			It(fmt.Sprintf("that is set, changed, and unset results in the same children as a new Echo with the same spec: %s, %d", name, seed),
 				func(ctx SpecContext) {
-					one, two := drawn(ctx, 100*seed), drawn(ctx, 100*seed+50)
-					namespace := newNamespace(ctx)
-					changed := createEcho(ctx, support.Echo(namespace, "changed"))
-					for step, spec := range []v1.EchoSpec{one, two, one, support.Echo("", "").Spec} {
-						created := createEcho(ctx, support.Echo(namespace, fmt.Sprintf("created-%d", step), func(e *v1.Echo) { e.Spec = spec }))
-						edit(ctx, changed, func(e *v1.Echo) { e.Spec = spec })
-						Eventually(func(g Gomega) {
-							g.Expect(childrenAsYAML(ctx, g, changed)).To(Equal(childrenAsYAML(ctx, g, created)))
-						}).WithContext(ctx).Should(Succeed())
-					}
+					one, two := drawn(ctx, 100*seed, draw), drawn(ctx, 100*seed+50, draw)
+					expectSameChildren(ctx, one, two, one, support.Echo("", "").Spec)
 				})
 		}
 	}
 })
+
+var _ = Describe("a spec", func() {
+	for seed := range 10 {
+		It(fmt.Sprintf("that replaces others results in the same children as a new Echo with the same spec: %d", seed), func(ctx SpecContext) {
+			schema := readSchema()
+			delete(schema.Properties, "paused") // a new Echo that is paused has no children
+			var all []v1.EchoSpec
+			for step := range 6 {
+				all = append(all, drawn(ctx, 1000*seed+100*step, func(t *rapid.T) map[string]any { return specs.Draw(t, schema, 5) }))
+			}
+			expectNoWrite(ctx, expectSameChildren(ctx, all...))
+		})
+	}
+})
+
+// drawn returns a spec that the API server and the operator accept.
+func drawn(ctx context.Context, seed int, draw func(*rapid.T) map[string]any) v1.EchoSpec {
+	GinkgoHelper()
+	for {
+		if accepted := makeEcho(ctx, echoOf(rapid.Custom(draw).Example(seed))); accepted != nil {
+			return accepted.echo.Spec
+		}
+		seed++
+	}
+}
+
+// expectSameChildren gives an Echo one spec after another, and expects that it then has the same children as a new Echo with the same spec.
+func expectSameChildren(ctx context.Context, all ...v1.EchoSpec) *v1.Echo {
+	GinkgoHelper()
+	namespace := newNamespace(ctx)
+	changed := createEcho(ctx, support.Echo(namespace, "changed"))
+	for step, spec := range all {
+		created := createEcho(ctx, support.Echo(namespace, fmt.Sprintf("created-%d", step), func(e *v1.Echo) { e.Spec = spec }))
+		edit(ctx, changed, func(e *v1.Echo) { e.Spec = spec })
+		Eventually(func(g Gomega) {
+			g.Expect(childrenAsYAML(ctx, g, changed)).To(Equal(childrenAsYAML(ctx, g, created)))
+		}).WithContext(ctx).Should(Succeed())
+	}
+	return changed
+}
 
 // readSchema returns the schema of an Echo's spec.
 func readSchema() *specs.Schema {

@@ -10,5 +10,5 @@
 // change nothing else. If AMNESIA=SEED is set, all plans run with amnesia.
 //
 // By default, the tests run only the scenarios that create, change, or delete an Echo, and try single faults at each request. With
-// RELIABILITY=all, they try all scenarios and faults, pairs of faults, and every state in which the operator may start.
+// RELIABILITY=all, they try all scenarios and faults, and pairs of faults.
 package reliability

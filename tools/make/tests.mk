@@ -49,8 +49,6 @@ test-alerts: ## Test the alerts and the dashboard's queries with promtool. 6 min
 reliability: ## Search for faults that the operator does not survive: everything in docs/explanation/reliability.md that does not require root.
 	@RELIABILITY=all go test -trimpath -count=1 -p=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability ./tests/reliability/mutants | $(summary)
 	@RELIABILITY=all AMNESIA=1 go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability | $(summary)
-	@$(assets) RELIABILITY=all go test -trimpath -count=1 -timeout=0 -v -parallel=6 ./tests/reliability/apiserver \
-		-rapid.checks=34 -rapid.steps=30 -rapid.shrinktime=2m $(TESTFLAGS) | $(summary)
 
 .PHONY: mutants
 mutants: ## Put 120 bugs into the product, one at a time, and write to bin/mutants.txt which tests catch them. Two hours.
