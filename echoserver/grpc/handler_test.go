@@ -172,9 +172,9 @@ func TestHandler_describesCall(t *testing.T) {
 	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echoRequest(t, "hello"), headers...)
 	_, theirs := called(t, echotest.Clients(t)["HTTP/2.0"], url+gatewayAPI, echotest.GRPCMessage(""), headers...)
 	byConnect := echotest.Send(t, echotest.Clients(t)["HTTP/1.1"], http.MethodPost, url+unaryPath, `{"message":"hello"}`,
-		append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json")...).Text
+		append(headers, "Connect-Protocol-Version", "1", "Content-Type", "application/json", "X-Echo-Delay", "1ms")...)
 	echo, connectEcho, conformance := &echov1.EchoResponse{}, &echov1.EchoResponse{}, &grpcecho.EchoResponse{}
-	err = errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance), protojson.Unmarshal([]byte(byConnect), connectEcho))
+	err = errors.Join(proto.Unmarshal(ours, echo), proto.Unmarshal(theirs, conformance), protojson.Unmarshal([]byte(byConnect.Text), connectEcho))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +187,16 @@ func TestHandler_describesCall(t *testing.T) {
 			call.RemoteAddress+call.ClientAddress != "" {
 			t.Errorf("%s: without identity, the response has %v", name, call)
 		}
+		keys := map[string]int{}
+		for _, each := range call.Metadata {
+			keys[each.Key]++
+		}
+		if keys["host"] != 0 || keys["content-type"] != 1 {
+			t.Errorf("%s: the metadata are %v", name, call.Metadata)
+		}
+	}
+	if applied := byConnect.Header.Get("X-Echo-Applied"); applied != "delay=1ms" {
+		t.Errorf("Connect: applied is %q", applied)
 	}
 	if got := conformance.Assertions.Context; !proto.Equal(got, &grpcecho.Context{}) {
 		t.Errorf("without identity, the response has %v", got)
@@ -242,7 +252,7 @@ func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 // TestHandler_countsCallsByStatus checks which status codes are counted, including for calls that Connect rejects.
 func TestHandler_countsCallsByStatus(t *testing.T) {
 	const unary, web, stream = "application/json", "application/grpc-web+json", "application/connect+json"
-	tooLong := strings.Repeat(" ", maxMessage+prefixSize+1)
+	tooLong, threeTimes := strings.Repeat(" ", maxMessage+prefixSize+1), string(echotest.GRPCMessage(`{"count": 3}`))
 	for name, c := range map[string]struct {
 		path, contentType string
 		sent              string
@@ -260,6 +270,8 @@ func TestHandler_countsCallsByStatus(t *testing.T) {
 		"Connect, a stream as none":   {unaryPath, stream, "", nil, nil},
 		"Connect, a stream":           {echov1.EchoClientStreamProcedure, stream, "", nil, []string{"ClientStream OK"}},
 		"Connect, half a stream":      {echov1.EchoClientStreamProcedure, stream, "\x00", nil, []string{"ClientStream INTERNAL"}},
+		"Connect, a long stream":      {echov1.EchoServerStreamProcedure, stream, threeTimes, nil, []string{"ServerStream OK"}},
+		"gRPC-Web, a long stream":     {echov1.EchoServerStreamProcedure, web, threeTimes, nil, []string{"ServerStream OK"}},
 		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not supported over HTTP/1.1
 		"gRPC-Web":                    {unaryPath, web, string(echotest.GRPCMessage("{}")), nil, []string{"Unary OK"}},
 		"gRPC-Web, not JSON":          {unaryPath, web, string(echotest.GRPCMessage("x")), nil, []string{"Unary INVALID_ARGUMENT"}},

@@ -5,7 +5,6 @@ module github.com/echo-operator/echo-operator/tests/clients
 go 1.27.3
 
 require (
-	connectrpc.com/connect v1.21.1
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0

@@ -6,7 +6,7 @@ fuzz: ## Send random requests to the echo server's parsers and handler, each for
 
 .PHONY: test-clients
 test-clients: export PATH := $(PATH):/usr/sbin
-test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go, connect and the Gateway API's clients. Screenshots go to CACHE.
+test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go and the Gateway API's clients. Screenshots go to CACHE.
 	@tools/make/require chromium chromium fonts-dejavu-core
 	@tools/make/require nginx nginx
 	@tools/make/require curl curl

@@ -1,4 +1,4 @@
-// Package grpc tests the echo server's gRPC services with the clients of grpc-go, connect, and the Gateway API.
+// Package grpc tests the echo server's gRPC services with the clients of grpc-go and the Gateway API.
 package grpc
 
 import (
