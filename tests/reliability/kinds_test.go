@@ -38,7 +38,7 @@ var kinds = servedKinds()
 func servedKinds() map[string]kind {
 	all := map[string]kind{
 		"echoes":     {group: "example.com", version: "v1", kind: "Echo", custom: true},
-		"pods":       builtIn("", "Pod"),
+		"pods":       builtIn(corev1.SchemeGroupVersion.WithKind("Pod")),
 		"httproutes": ofGatewayAPI("HTTPRoute"),
 		"gateways":   {group: gatewayv1.GroupName, version: "v1", kind: "Gateway", custom: true},
 		"nodes":      {version: "v1", kind: "Node", cluster: true, custom: true},
@@ -46,7 +46,7 @@ func servedKinds() map[string]kind {
 	}
 	for _, k := range objects.Table() {
 		if !k.Optional {
-			all[k.Resource().Resource] = builtIn(k.Group, k.Kind)
+			all[k.Resource().Resource] = builtIn(k.GroupVersionKind)
 		}
 	}
 	return all
@@ -55,8 +55,8 @@ func servedKinds() map[string]kind {
 // typeConverter contains the schemas of the kinds that are built into Kubernetes.
 var typeConverter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(clientgoscheme.Scheme) })
 
-func builtIn(group, name string) kind {
-	k := kind{group: group, version: "v1", kind: name}
+func builtIn(of schema.GroupVersionKind) kind {
+	k := kind{group: of.Group, version: of.Version, kind: of.Kind}
 	k.fields = sync.OnceValue(func() *managedfields.FieldManager {
 		return managedfieldstest.NewFakeFieldManager(typeConverter(), k.gvk())
 	})
