@@ -137,11 +137,14 @@ func startEchoServer(t *testing.T, folder string) (*exec.Cmd, map[string]string)
 // the result, even if pathcheck exits with an error.
 func pathcheckWritesMetricAsDocumented(t *testing.T, programs string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/how-to/monitor.md")
-	if err != nil {
-		t.Fatal(err)
+	documented := func(page, after string) string { // make verify looks for calls of this name
+		text, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fences.After(string(text), after)[0].Text
 	}
-	job := fences.After(string(page), "To check a path from outside the cluster")[0].Text
+	job := documented("docs/how-to/monitor.md", "To check a path from outside the cluster")
 	for _, part := range []string{"https://shop.example.com", "client.address=kept", "/var/lib/node_exporter"} {
 		if !strings.Contains(job, part) {
 			t.Fatalf("%q is not in the job:\n%s", part, job)
