@@ -98,7 +98,7 @@ e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requ
 test-e2e: ## The same as e2e.
 e2e-slow: filter := slow
 e2e-slow: processes := 1
-e2e-slow: ## Run the slowest end-to-end tests: an Echo with an autoscaler, and companions of an operator that is killed. Requires the same.
+e2e-slow: ## Run the slowest end-to-end test: an Echo with an autoscaler. Requires the same.
 e2e test-e2e e2e-slow:
 	@tools/make/e2e-possible
 	@tools/make/require curl curl
