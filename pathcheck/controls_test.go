@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httputil"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,51 +28,6 @@ func TestRun_replacedRefusal(t *testing.T) {
 	if report := check(t, Options{URL: serve(t, pages(address)), Groups: []string{"response"}}); report.Problem != "" ||
 		report.fact("response.earlyHints") != nil {
 		t.Errorf("the report is %+v", report)
-	}
-}
-
-// reasonFor returns the reason why a group or a fact was not tested, or "" if it was.
-func reasonFor(r *Report, name string) string {
-	for _, each := range r.NotTested {
-		if each.Name == name {
-			return each.Reason
-		}
-	}
-	return ""
-}
-
-// TestRun_reasons checks that a report names a setting of the Echo as the reason only if the setting is the reason.
-func TestRun_reasons(t *testing.T) {
-	withoutQuery := changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" })
-	for name, c := range map[string]struct {
-		environ          string
-		proxy            func(string) http.Handler
-		request, retries string // the reasons why these groups are not tested
-	}{
-		"a fixed body": {environ: "ECHO_RESPONSE_BODY=hello", proxy: changes(nothing), request: "a fixed body (spec.response.body), or a proxy"},
-		"no body":      {environ: "ECHO_RESPONSE_STATUS=204", proxy: changes(nothing), request: "no body (status 204)"},
-		"no controls":  {environ: "ECHO_CONTROLS=None", proxy: changes(nothing), retries: "(spec.server.controls: None)"},
-		"neither": {environ: "ECHO_CONTROLS=None ECHO_RESPONSE_BODY=hello", proxy: changes(nothing), request: "a fixed body",
-			retries: "because of spec.server.controls: None or a proxy"},
-		"compression that was not requested": {proxy: changesResponses(alwaysCompress), request: "arrive with Content-Encoding: gzip"},
-		"the query is dropped":               {proxy: withoutQuery, retries: "a proxy removes controls from the query"},
-		"controls are refused": {proxy: refuseIf(403, func(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "echo.") }),
-			retries: "a proxy does not forward requests with controls: a proxy responds with 403 itself"},
-		"X-Echo-Applied is removed": {proxy: changesResponses(func(r *http.Response) error {
-			r.Header.Del("X-Echo-Applied")
-			return nil
-		})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			address, _ := startEcho(t, strings.Fields(c.environ)...)
-			report := check(t, Options{URL: serve(t, c.proxy(address)), Groups: []string{"request", "retries"}})
-			for group, want := range map[string]string{"request": c.request, "retries": c.retries} {
-				if got := reasonFor(report, group); !strings.Contains(got, want) || (got == "") != (want == "") {
-					t.Errorf("%s: the reason is %q, want %q", group, got, want)
-				}
-			}
-		})
 	}
 }
 

@@ -115,8 +115,7 @@ func bodyCases() map[string]proxyCase {
 		"unchanged responses": {response, changes(nothing), map[string]string{"response.stream": "streamed", "response.status": probe.Kept,
 			"response.headers.removed": probe.None, "response.headers.added": probe.None,
 			"response.headers.changed": probe.None, "response.compression": probe.None, "response.cached": probe.No, "response.earlyHints": probe.Kept}},
-		"responses are held": {response, func(address string) http.Handler { return held{proxyTo(address, nothing)} },
-			map[string]string{"response.stream": "buffered"}},
+		"responses are held": {response, held, map[string]string{"response.stream": "buffered"}},
 		"pages for errors": {response, changesResponses(func(r *http.Response) error {
 			if r.StatusCode >= 500 {
 				r.Header.Del(proof.ResponseHeader)
@@ -144,10 +143,9 @@ func bodyCases() map[string]proxyCase {
 			r.Header.Set("Cache-Control", "public")
 			return nil
 		}), map[string]string{"response.headers.changed": "Cache-Control"}},
-		"compression": {response, changesResponses(compress), map[string]string{"response.compression": "gzip"}},
-		"a cache":     {response, newCache, map[string]string{"response.cached": probe.Yes}},
-		"no early hints": {response, func(address string) http.Handler { return withoutHints{proxyTo(address, nothing)} },
-			map[string]string{"response.earlyHints": probe.Dropped}},
+		"compression":    {response, changesResponses(compress), map[string]string{"response.compression": "gzip"}},
+		"a cache":        {response, newCache, map[string]string{"response.cached": probe.Yes}},
+		"no early hints": {response, withoutHints, map[string]string{"response.earlyHints": probe.Dropped}},
 	}
 }
 

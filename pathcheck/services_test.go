@@ -235,39 +235,65 @@ func writeCertificate(t *testing.T, folder string) []byte {
 	return data
 }
 
-// TestRun_settingsOfTheEcho examines Echoes with settings that reduce the information in their responses.
+// TestRun_settingsOfTheEcho examines Echoes with settings that reduce the information in their responses, and proxies with the same effect. A
+// report must name a setting as the reason only if the setting is the reason.
 func TestRun_settingsOfTheEcho(t *testing.T) {
 	for name, c := range map[string]struct {
-		environ   string
-		notTested []string
-		facts     map[string]string
+		environ          string
+		proxy            func(string) http.Handler // nil: none
+		request, retries string                    // the reasons why these groups are not tested
+		notTested        string                    // other groups and facts
+		facts            map[string]string
 	}{
-		"a fixed body": {"ECHO_RESPONSE_BODY=hello", []string{"request", "client", "body", "loadBalancing"},
-			map[string]string{"response.status": probe.Kept, "response.cached": probe.No}},
-		"no controls": {"ECHO_CONTROLS=None", []string{"retries", "response.status", "response.earlyHints"},
-			map[string]string{"client.address": probe.Kept, "response.headers.removed": probe.None}},
-		"a hidden identity": {"ECHO_IDENTITY=false", nil, map[string]string{"loadBalancing.pods": "not reported", "request.method": probe.Kept,
-			"client.address": "not reported"}},
-		"a status without ranges": {"ECHO_RESPONSE_STATUS=404", nil, map[string]string{"body.range": probe.Kept}},
-		"a status without bodies": {"ECHO_RESPONSE_STATUS=204", []string{"request", "client", "body", "loadBalancing"},
-			map[string]string{"response.headers.removed": probe.None, "response.status": probe.Kept, "retries.get": "0",
+		"a fixed body": {environ: "ECHO_RESPONSE_BODY=hello", request: "a fixed body (spec.response.body), or a proxy",
+			notTested: "client body loadBalancing", facts: map[string]string{"response.status": probe.Kept, "response.cached": probe.No}},
+		"no controls": {environ: "ECHO_CONTROLS=None", retries: "(spec.server.controls: None)",
+			notTested: "response.status response.earlyHints",
+			facts:     map[string]string{"client.address": probe.Kept, "response.headers.removed": probe.None}},
+		"neither": {environ: "ECHO_CONTROLS=None ECHO_RESPONSE_BODY=hello", request: "a fixed body",
+			retries: "because of spec.server.controls: None or a proxy"},
+		"a hidden identity": {environ: "ECHO_IDENTITY=false", facts: map[string]string{"loadBalancing.pods": "not reported",
+			"request.method": probe.Kept, "client.address": "not reported"}},
+		"a status without ranges": {environ: "ECHO_RESPONSE_STATUS=404", facts: map[string]string{"body.range": probe.Kept}},
+		"a status without bodies": {environ: "ECHO_RESPONSE_STATUS=204", request: "no body (status 204)", notTested: "client body loadBalancing",
+			facts: map[string]string{"response.headers.removed": probe.None, "response.status": probe.Kept, "retries.get": "0",
 				"outlierDetection": probe.None}},
-		"another media type": {`ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/plain"}]`, nil,
-			map[string]string{"request.method": probe.Kept, "response.headers.removed": probe.None, "body.max": "16Mi", "retries.get": "0"}},
-		"caching": {`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public"}]`, nil,
-			map[string]string{"response.headers.changed": probe.None}},
-		"a fixed status": {"ECHO_RESPONSE_STATUS=503", nil, map[string]string{"request.method": probe.Kept, "request.path.dots": probe.Kept,
-			"client.address": probe.Kept}},
+		"another media type": {environ: `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/plain"}]`,
+			facts: map[string]string{"request.method": probe.Kept, "response.headers.removed": probe.None, "body.max": "16Mi", "retries.get": "0"}},
+		"caching": {environ: `ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public"}]`,
+			facts: map[string]string{"response.headers.changed": probe.None}},
+		"a fixed status": {environ: "ECHO_RESPONSE_STATUS=503", facts: map[string]string{"request.method": probe.Kept,
+			"request.path.dots": probe.Kept, "client.address": probe.Kept}},
+		"compression that was not requested": {proxy: changesResponses(alwaysCompress), request: "arrive with Content-Encoding: gzip"},
+		"the query is dropped": {proxy: changes(func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = "" }),
+			retries: "a proxy removes controls from the query"},
+		"controls are refused": {proxy: refuseIf(403, func(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "echo.") }),
+			retries: "a proxy does not forward requests with controls: a proxy responds with 403 itself"},
+		"X-Echo-Applied is removed": {proxy: changesResponses(func(r *http.Response) error {
+			r.Header.Del("X-Echo-Applied")
+			return nil
+		})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, _ := startEcho(t, c.environ)
-			report := check(t, Options{URL: "http://" + address,
-				Groups: []string{"request", "client", "body", "response", "retries", "loadBalancing", "outlierDetection"},
-				Echo:   proof.Echo{Namespace: "shop", Name: "web"}})
+			address, _ := startEcho(t, strings.Fields(c.environ)...)
+			o := Options{URL: "http://" + address, Echo: proof.Echo{Namespace: "shop", Name: "web"},
+				Groups: []string{"request", "client", "body", "response", "retries", "loadBalancing", "outlierDetection"}}
+			if c.proxy != nil {
+				o.URL, o.Groups = serve(t, c.proxy(address)), []string{"request", "retries"}
+			}
+			report, reasons := check(t, o), map[string]string{}
 			expectFacts(t, report, c.facts)
-			for _, want := range c.notTested {
-				if reasonFor(report, want) == "" {
+			for _, each := range report.NotTested {
+				reasons[each.Name] = each.Reason
+			}
+			for group, want := range map[string]string{"request": c.request, "retries": c.retries} {
+				if got := reasons[group]; !strings.Contains(got, want) || (got == "") != (want == "") {
+					t.Errorf("%s: the reason is %q, want %q", group, got, want)
+				}
+			}
+			for want := range strings.FieldsSeq(c.notTested) {
+				if reasons[want] == "" {
 					t.Errorf("%s is tested; not tested are %v", want, report.NotTested)
 				}
 			}
@@ -310,22 +336,26 @@ func refuseIf(status int, wrong func(*http.Request) bool) func(string) http.Hand
 	})
 }
 
-// held holds back each response until the response is complete.
-type held struct{ http.Handler }
-
-func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	recorder := httptest.NewRecorder()
-	h.Handler.ServeHTTP(recorder, r)
-	maps.Copy(w.Header(), recorder.Header())
-	w.WriteHeader(recorder.Code)
-	_, _ = w.Write(recorder.Body.Bytes())
+// held returns a proxy that holds back each response until the response is complete.
+func held(address string) http.Handler {
+	proxy := proxyTo(address, nothing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := httptest.NewRecorder()
+		proxy.ServeHTTP(recorder, r)
+		respondAs(w, recorder)
+	})
 }
 
-// withoutHints drops interim responses.
-type withoutHints struct{ http.Handler }
+func respondAs(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), recorded.Header())
+	w.WriteHeader(recorded.Code)
+	_, _ = w.Write(recorded.Body.Bytes())
+}
 
-func (h withoutHints) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.Handler.ServeHTTP(finalOnly{w}, r)
+// withoutHints returns a proxy that drops interim responses.
+func withoutHints(address string) http.Handler {
+	proxy := proxyTo(address, nothing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxy.ServeHTTP(finalOnly{w}, r) })
 }
 
 type finalOnly struct{ http.ResponseWriter }
@@ -394,9 +424,7 @@ func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
 			proxy.ServeHTTP(first, r)
 			stored[r.RequestURI] = first
 		}
-		maps.Copy(w.Header(), first.Header())
-		w.WriteHeader(first.Code)
-		_, _ = w.Write(first.Body.Bytes())
+		respondAs(w, first)
 	})
 }
 

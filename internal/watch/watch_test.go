@@ -206,7 +206,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// TestRun_endsOnFailedWrite also checks that the request has the namespace and the selector: no other request lists the pod.
+// TestRun_endsOnFailedWrite also checks that each request has the namespace and the selector: no other request returns the pod.
 func TestRun_endsOnFailedWrite(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/namespaces/ns/pods" || r.FormValue("labelSelector") != "app=web" || r.FormValue("sendInitialEvents") != "" {
@@ -214,8 +214,11 @@ func TestRun_endsOnFailedWrite(t *testing.T) {
 			return
 		}
 		out.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(out, `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"5"},"items":[`+
-			`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web","resourceVersion":"1"}}]}`)
+		if r.FormValue("watch") == "" {
+			_, _ = io.WriteString(out, `{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"5"},"items":[]}`)
+			return
+		}
+		_, _ = io.WriteString(out, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"web"}}}`)
 	}))
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
