@@ -10,6 +10,26 @@ import (
 	"testing"
 )
 
+// TestGroups_haveEachExamineFunction checks that every function that examines a group is in the table of groups.
+func TestGroups_haveEachExamineFunction(t *testing.T) {
+	table, found := text(t, "groups.go"), 0
+	files, err := filepath.Glob("internal/probe/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		for _, function := range regexp.MustCompile(`(?m)^func (Examine\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
+			found++
+			if want := "examine: probe." + function[1] + ","; !strings.Contains(table, want) {
+				t.Errorf("%s has %s, but no group in groups.go has %s", file, function[1], want)
+			}
+		}
+	}
+	if found != len(groups()) {
+		t.Errorf("there are %d functions for %d groups", found, len(groups()))
+	}
+}
+
 // TestFactTable_hasOnlyFactsOfReports checks that the groups report every fact in the table.
 func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	var code strings.Builder

@@ -37,6 +37,13 @@ func notReady(p *corev1.Pod)    { p.Status.Conditions[1].Status = corev1.Conditi
 func pending(p *corev1.Pod)     { p.Status.Conditions = nil }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }
 
+func TestPortOf(t *testing.T) {
+	p := pod("web")
+	if port, err := portOf(&p, "http"); port != 8080 || err != nil {
+		t.Errorf("got %d, %v", port, err)
+	}
+}
+
 // apiServer is an API server with the Echo web in the namespace shop. The server forwards its pods' ports over SPDY. Like old API servers,
 // it rejects WebSocket connections.
 type apiServer struct {
