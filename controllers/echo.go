@@ -58,7 +58,9 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, request ctrl.Request) (c
 		return ctrl.Result{}, nil
 	}
 	if wait, err := r.expectations.wait(ctx, r.Client, echo, r.Now()); wait > 0 || err != nil {
-		log.FromContext(ctx).V(1).Info("Waiting until the cache holds the last writes", "atMost", wait)
+		if err == nil {
+			log.FromContext(ctx).V(1).Info("Waiting until the cache holds the last writes", "atMost", wait)
+		}
 		return ctrl.Result{RequeueAfter: wait}, err
 	}
 	return r.reconcile(ctx, echo)

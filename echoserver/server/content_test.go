@@ -164,8 +164,8 @@ func TestHandler_echoesBodiesOfEachSize(t *testing.T) {
 			}
 			got := echotest.Send(t, client, http.MethodPost, server.URL, sent)
 			if size == 0 {
-				if told := decode(t, got.Text).Request.Body; told != nil {
-					t.Errorf("%s: the response to a request without a body reports %+v", proto, told)
+				if answer := decode(t, got.Text).Request.Body; answer != nil {
+					t.Errorf("%s: the response to a request without a body reports %+v", proto, answer)
 				}
 				continue
 			}
@@ -174,12 +174,12 @@ func TestHandler_echoesBodiesOfEachSize(t *testing.T) {
 				t.Errorf("%s: %d bytes of unknown length came back as %d", proto, size, len(got.Text))
 			}
 			digest := sha256.Sum256([]byte(sent))
-			told := *decode(t, got.Text).Request.Body
+			answer := *decode(t, got.Text).Request.Body
 			want := exchange.Body{Size: int64(size), SHA256: hex.EncodeToString(digest[:]), Data: sent[:min(size, exchange.MaxShown)],
 				Encoding: "utf-8", Truncated: size > exchange.MaxShown}
-			if told != want {
-				told.Data, want.Data = "", ""
-				t.Errorf("%s: the response to %d bytes reports %+v, want %+v", proto, size, told, want)
+			if answer != want {
+				answer.Data, want.Data = "", ""
+				t.Errorf("%s: the response to %d bytes reports %+v, want %+v", proto, size, answer, want)
 			}
 		}
 	}

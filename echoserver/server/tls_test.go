@@ -36,17 +36,17 @@ func TestRun_servesHTTPS(t *testing.T) {
 	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only together with h2
 	for proto, client := range echotest.TLSClients(t, config) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+r.HTTPS+"/a", "hello")
-		told := decode(t, got.Text)
+		answer := decode(t, got.Text)
 		want := &describe.TLS{Version: "TLSv1.3", ServerName: "first", NegotiatedProtocol: alpn[proto], CipherSuite: "TLS_AES_128_GCM_SHA256"}
-		if diff := cmp.Diff(want, told.TLS); diff != "" || got.Proto != proto || told.Proto != proto ||
-			!strings.HasSuffix(r.HTTPS, ":"+told.Port) || told.Request.Body.Data != "hello" {
+		if diff := cmp.Diff(want, answer.TLS); diff != "" || got.Proto != proto || answer.Proto != proto ||
+			!strings.HasSuffix(r.HTTPS, ":"+answer.Port) || answer.Request.Body.Data != "hello" {
 			t.Errorf("%s: the response is by %s: %s (-want +got):\n%s", proto, got.Proto, got.Text, diff)
 		}
 	}
 	for proto, client := range echotest.Clients(t) {
-		told := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+r.Address, "").Text)
-		if !strings.HasSuffix(r.Address, ":"+told.Port) || told.TLS != nil || told.Proto != proto || told.Pod != "p" {
-			t.Errorf("without TLS: the port is %s of %s, the response %+v", told.Port, r.Address, told)
+		answer := decode(t, echotest.Send(t, client, http.MethodGet, "http://"+r.Address, "").Text)
+		if !strings.HasSuffix(r.Address, ":"+answer.Port) || answer.TLS != nil || answer.Proto != proto || answer.Pod != "p" {
+			t.Errorf("without TLS: the port is %s of %s, the response %+v", answer.Port, r.Address, answer)
 		}
 	}
 	read := families(t, echotest.Send(t, http.DefaultClient, http.MethodGet, "http://"+r.Admin+"/metrics", "").Text)
@@ -112,13 +112,13 @@ func TestDescribeCertificate(t *testing.T) {
 	want := &describe.Certificate{Subject: "CN=client", Issuer: "CN=known", NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
 		AlternativeNames: []string{"DNS:client", "IP:127.0.0.1"}, SHA256: hex.EncodeToString(digest[:]), Verified: true}
 	for proto, client := range echotest.TLSClients(t, config) {
-		told := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+r.HTTPS, "").Text)
-		if diff := cmp.Diff(want, told.Client.Certificate); diff != "" {
+		answer := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+r.HTTPS, "").Text)
+		if diff := cmp.Diff(want, answer.Client.Certificate); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", proto, diff)
 		}
-		block, _ := pem.Decode([]byte(strings.Join(told.TLS.PeerCertificates, "")))
+		block, _ := pem.Decode([]byte(strings.Join(answer.TLS.PeerCertificates, "")))
 		if block == nil || block.Type != "CERTIFICATE" || !cmp.Equal(block.Bytes, pair.Leaf.Raw) {
-			t.Errorf("%s: the certificates are %q", proto, told.TLS.PeerCertificates)
+			t.Errorf("%s: the certificates are %q", proto, answer.TLS.PeerCertificates)
 		}
 	}
 }

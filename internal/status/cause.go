@@ -18,8 +18,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status/message"
 )
 
-// A failed pod counts as a cause only if it is at most failedPodWindow older than the newest pod. An old eviction does not explain missing
-// pods, but a series of pods that fail immediately does.
+// failedPodWindow is how much older than the newest pod a failed pod can be and still count as a cause. An old eviction does not explain
+// missing pods, but a series of pods that fail immediately does.
 const failedPodWindow = time.Minute
 
 // cause explains why pods are missing, and what to do about it. The zero value means that the cause is unknown.
