@@ -143,3 +143,24 @@ func (c *realCluster) wipe(ctx context.Context) error {
 	}
 	return os.RemoveAll(c.Data)
 }
+
+func (s *settings) installPackages(ctx context.Context) error {
+	packages := machine.MissingPackages()
+	if len(packages) == 0 {
+		return nil
+	}
+	done := step("installing " + strings.Join(packages, " "))
+	for _, arguments := range [][]string{{"update", "-qq"}, append([]string{"install", "-qq", "-y", "--no-install-recommends"}, packages...)} {
+		aptGet := exec.CommandContext(ctx, filepath.Join(s.Root, "tools/make/retry"), append([]string{"apt-get"}, arguments...)...)
+		aptGet.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		aptGet.Stderr = os.Stderr
+		if err := aptGet.Run(); err != nil {
+			return fmt.Errorf("apt-get %s: %w", arguments[0], err)
+		}
+	}
+	if left := machine.MissingPackages(); len(left) > 0 {
+		return fmt.Errorf("packages are missing after the installation: %s", strings.Join(left, " "))
+	}
+	done()
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -83,4 +84,10 @@ func (n *Namespaces) Connect(requestTimeout time.Duration) client.WithWatch {
 	Expect(err).NotTo(HaveOccurred())
 	n.Client = k8s
 	return k8s
+}
+
+// RemoveFinalizers removes all finalizers from an object, for example if the operator is no longer running and cannot remove them.
+func RemoveFinalizers(ctx context.Context, c client.Client, object client.Object) error {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`))
+	return client.IgnoreNotFound(c.Patch(ctx, object, patch))
 }

@@ -1,15 +1,23 @@
+// Package echotest provides clients, servers, listeners, certificates, and wait functions for the tests of the echo server and pathcheck.
 package echotest
 
 import (
+	"bytes"
 	"crypto/tls"
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 )
 
 // Clients returns a client for each protocol that the server supports.
@@ -148,4 +156,86 @@ func ExpectNoSecrets(t testing.TB, given, sent string, secrets ...string) {
 			t.Errorf("the secret is revealed: %s", given)
 		}
 	}
+}
+
+// maxFrame is the largest frame that every server accepts (RFC 9113, 4.2).
+const maxFrame = 16 << 10
+
+// Greet starts an HTTP/2 connection by sending the client preface.
+func Greet(connection net.Conn, settings ...http2.Setting) (*http2.Framer, error) {
+	if _, err := io.WriteString(connection, http2.ClientPreface); err != nil {
+		return nil, err
+	}
+	framer := http2.NewFramer(connection, connection)
+	return framer, framer.WriteSettings(settings...)
+}
+
+// FieldBlock returns an encoded header that contains only the given fields. It adds none of them to the table of the connection.
+func FieldBlock(fields ...string) []byte {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for i := 0; i < len(fields); i += 2 {
+		_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1], Sensitive: true}) // writing to a buffer never fails
+	}
+	return block.Bytes()
+}
+
+// HeaderBlock returns the encoded header of a request to the authority a.
+func HeaderBlock(method, path string, fields ...string) []byte {
+	return HeaderBlockTo("a", method, path, fields...)
+}
+
+// HeaderBlockTo is like HeaderBlock, but with the given authority.
+func HeaderBlockTo(authority, method, path string, fields ...string) []byte {
+	return FieldBlock(append([]string{":method", method, ":path", path, ":scheme", "http", ":authority", authority}, fields...)...)
+}
+
+// WriteHeader writes a header in frames that are small enough for every server.
+func WriteHeader(framer *http2.Framer, stream uint32, block []byte, endStream, endHeaders bool) error {
+	first := min(len(block), maxFrame)
+	err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block[:first], EndStream: endStream,
+		EndHeaders: endHeaders && first == len(block)})
+	for block = block[first:]; err == nil && len(block) > 0; {
+		next := min(len(block), maxFrame)
+		err = framer.WriteContinuation(stream, endHeaders && next == len(block), block[:next])
+		block = block[next:]
+	}
+	return err
+}
+
+// Quiet returns a logger that discards all lines.
+func Quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// Patience is the maximum time that a test waits for an expected result.
+const Patience = 30 * time.Second
+
+// Until waits until done returns true, and fails the test if the wait takes too long.
+func Until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); !done(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", Patience, what)
+		}
+	}
+}
+
+// LockedBuffer is a buffer that several goroutines can use at the same time.
+type LockedBuffer struct {
+	// Mutex blocks writers while a test holds it.
+	Mutex sync.Mutex
+	data  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *LockedBuffer) Write(p []byte) (int, error) {
+	b.Mutex.Lock()
+	defer b.Mutex.Unlock()
+	return b.data.Write(p)
+}
+
+// String returns the text that has been written to the buffer.
+func (b *LockedBuffer) String() string {
+	b.Mutex.Lock()
+	defer b.Mutex.Unlock()
+	return b.data.String()
 }
