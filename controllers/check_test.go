@@ -155,6 +155,10 @@ func TestCheckReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 		errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("the reconcile returned %v", err)
 	}
+	NewWithT(t).Expect(w.Server.Delete(t.Context(), echo)).To(Succeed())
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); err != nil || len(r.failures.of) != 0 {
+		t.Errorf("the operator still remembers the failures of a deleted Echo: %v", err)
+	}
 }
 
 // TestCheckReconciler_tryPod checks that tryPod creates nothing, and that it reports only rejections that Kubernetes' controllers would also

@@ -48,6 +48,12 @@ func TestHealthcheck(t *testing.T) {
 	if err := healthcheck(t.Context(), wildcard, []string{"ECHO_ADMIN_ADDR=127.0.0.1:1"}, io.Discard); err != nil {
 		t.Errorf("a ready server on any address: %v", err)
 	}
+	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer mute.Close()
+	if err := healthcheck(t.Context(), []string{"--admin-addr=" + strings.TrimPrefix(mute.URL, "http://")}, nil, io.Discard); err == nil ||
+		!strings.HasPrefix(err.Error(), "no response from the admin port: ") {
+		t.Errorf("a server that does not respond: %v", err)
+	}
 	draining.Store(true)
 	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil || !strings.Contains(err.Error(), `"503 Service Unavailable"`) {
 		t.Errorf("a draining server: %v", err)

@@ -473,6 +473,16 @@ func TestCompare_keepsForeignPort(t *testing.T) {
 	s.expectMatch(t, child, true)
 }
 
+// TestCompare_keepsSimilarContainer renames a container and removes one of its variables, so that it is not the desired container.
+func TestCompare_keepsSimilarContainer(t *testing.T) {
+	child := childOf(t, "Deployment")
+	s := store(t, child)
+	byPod(func(p *corev1.PodSpec) { p.Containers[0].Name, p.Containers[0].Env = "theirs", p.Containers[0].Env[1:] }).change(t, s)
+	if got, err := Compare(child, s.live(t)); err != nil || !got.Renamed.Empty() {
+		t.Errorf("got %v, %v", got.Renamed, err)
+	}
+}
+
 // TestCompare_keepsUndesiredItem checks that an item that is no longer desired does not count as renamed, because apply removes it
 // without additional requests.
 func TestCompare_keepsUndesiredItem(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -211,7 +212,10 @@ func generatedChildren(t *testing.T, echo *v1.Echo) []Child {
 }
 
 func TestDesired_isDeterministic(t *testing.T) {
-	for _, echo := range support.Variants() {
+	rounded := support.EchoOfCompanions(func(e *v1.Echo) {
+		e.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.0005")}}
+	})
+	for _, echo := range append(support.Variants(), rounded) {
 		before := echo.DeepCopy()
 		all := generatedChildren(t, echo)
 		for i, again := range generatedChildren(t, echo.DeepCopy()) {

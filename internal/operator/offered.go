@@ -55,12 +55,12 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 		required: o.requiredAPIs,
 	}
 	var unread error
-	_ = wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
+	err = wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
 		o.tls, unread = openshift.FindTLSProfile(ctx, quick)
 		return unread == nil, nil
 	})
-	if unread != nil { // a wrong guess would restart pods twice
-		return fmt.Errorf("reading the TLS profile of the cluster: %w", unread)
+	if err != nil { // a wrong guess would restart pods twice
+		return fmt.Errorf("reading the TLS profile of the cluster: %w", cmp.Or(unread, err))
 	}
 	if o.tls.Refused != "" {
 		ctrl.Log.Info("The operator cannot read the TLS profile of an OpenShift cluster, and uses the intermediate profile. "+

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -173,6 +174,17 @@ func TestRun_failsWithoutKindEcho(t *testing.T) {
 	options, err := parse("", image)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(Run(t.Context(), options)).To(MatchError(ContainSubstring("does not serve the kind Echo")))
+}
+
+// TestNew_failsWithoutTLSProfile checks that the operator does not assume a TLS profile if it had no time to read the cluster's profile.
+func TestNew_failsWithoutTLSProfile(t *testing.T) {
+	g := NewWithT(t)
+	options, err := parse("", image)
+	g.Expect(err).NotTo(HaveOccurred())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = New(ended, &rest.Config{Host: "http://192.0.2.1"}, options)
+	g.Expect(err).To(MatchError(HavePrefix("reading the TLS profile of the cluster: ")))
 }
 
 func TestRun_failsWithoutCluster(t *testing.T) {
