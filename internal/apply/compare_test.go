@@ -323,8 +323,8 @@ func familiesOf(service objects.Child) []string {
 func childrenOf(t *testing.T, echo *v1.Echo) []objects.Child {
 	t.Helper()
 	config := objects.Config{Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: objects.Served{}}
-	for kind := range objects.OptionalKinds() {
-		config.Served[kind] = true
+	for _, kind := range objects.Table() {
+		config.Served[kind.Kind] = true
 	}
 	all, err := objects.Desired(echo, config)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -147,17 +147,6 @@ func kindsOfEcho(served Served) []Kind {
 	return slices.DeleteFunc(Table(), func(k Kind) bool { return k.build == nil || k.Optional && !served[k.Kind] })
 }
 
-// OptionalKinds returns an empty object of each optional kind of child, keyed by the name of the kind.
-func OptionalKinds() map[string]client.Object {
-	objects := map[string]client.Object{}
-	for _, k := range Table() {
-		if k.Optional && k.build != nil {
-			objects[k.Kind] = k.NewObject()
-		}
-	}
-	return objects
-}
-
 // Kinds returns an empty object of each kind of child in a cluster that serves the given optional kinds.
 func Kinds(served Served) []client.Object {
 	var objects []client.Object

@@ -23,11 +23,11 @@ import (
 
 var testConfig = Config{Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}, Served: allServed()}
 
-// allServed returns all optional kinds, as if a cluster served them.
+// allServed returns all kinds, as if a cluster served the optional ones.
 func allServed() Served {
 	served := Served{}
-	for kind := range OptionalKinds() {
-		served[kind] = true
+	for _, kind := range Table() {
+		served[kind.Kind] = true
 	}
 	return served
 }

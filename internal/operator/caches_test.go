@@ -36,7 +36,7 @@ func TestCacheOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 			t.Errorf("%T is selected by %v", object, by.Label)
 		}
 	}
-	if want := len(objects.Kinds(nil)) + len(objects.OptionalKinds()) + 2; selected != want {
+	if want := len(objects.Kinds(allServed().served)) + 2; selected != want {
 		t.Errorf("%d kinds are selected, want %d: the children, pods and CronJobs", selected, want)
 	}
 }
@@ -44,8 +44,8 @@ func TestCacheOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
 // allServed returns the kinds that the operator watches if a cluster serves all optional kinds.
 func allServed() watchedKinds {
 	all := watchedKinds{served: objects.Served{objects.GatewayKind: true}, podMonitors: true}
-	for kind := range objects.OptionalKinds() {
-		all.served[kind] = true
+	for _, kind := range objects.Table() {
+		all.served[kind.Kind] = true
 	}
 	return all
 }

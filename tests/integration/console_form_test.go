@@ -286,8 +286,8 @@ func madeOf(echo *v1.Echo) *made {
 func childrenFor(echo *v1.Echo) []objects.Child {
 	GinkgoHelper()
 	config := objects.Config{Images: objects.Images{EchoServer: echoServerImage, PathCheck: "pathcheck:1"}, Served: objects.Served{}}
-	for kind := range objects.OptionalKinds() {
-		config.Served[kind] = true
+	for _, kind := range objects.Table() {
+		config.Served[kind.Kind] = true
 	}
 	all, err := objects.Desired(echo, config)
 	Expect(err).NotTo(HaveOccurred())
