@@ -61,7 +61,7 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, request ctrl.Request) (c
 		if err == nil {
 			log.FromContext(ctx).V(1).Info("Waiting until the cache holds the last writes", "atMost", wait)
 		}
-		return ctrl.Result{RequeueAfter: wait}, err
+		return ctrl.Result{RequeueAfter: min(wait, cachePoll)}, err
 	}
 	return r.reconcile(ctx, echo)
 }

@@ -16,6 +16,9 @@ import (
 // cacheLag is the maximum time that a reconcile waits for the cache to hold the operator's own writes.
 const cacheLag = 10 * time.Second
 
+// cachePoll is how often a waiting reconcile looks whether the cache holds the writes, because the events of some writes start it late.
+const cachePoll = 200 * time.Millisecond
+
 // expectations holds, for each Echo, the writes of its last reconcile. The next reconcile waits until the cache holds them, because it
 // would otherwise repeat them, and cause conflicts. If a new object is deleted before the cache holds it, the wait ends after cacheLag.
 type expectations struct {
@@ -39,8 +42,7 @@ func (e *expectations) wrote(echo *v1.Echo, before, after client.Object, now tim
 		client.ObjectKeyFromObject(after), after.GetResourceVersion(), before == nil, now}))
 }
 
-// wait returns how long an Echo's reconcile must wait if no event arrives, or zero if the cache holds all writes. The events of the writes
-// start the reconcile earlier.
+// wait returns how long an Echo's reconcile must wait at most, or zero if the cache holds all writes.
 func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.Echo, now time.Time) (time.Duration, error) {
 	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
 	for _, write := range awaited {

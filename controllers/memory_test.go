@@ -174,7 +174,7 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 		w.Writes = nil
 		response, err := r.Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred())
-		wrote, waits := len(w.Writes) > 0, response.RequeueAfter == cacheLag
+		wrote, waits := len(w.Writes) > 0, response.RequeueAfter == cachePoll
 		g.Expect(wrote).To(Equal(writes), "reconcile %d", i)
 		g.Expect(waits).To(Equal(!writes), "reconcile %d", i)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -139,7 +140,8 @@ func requestsFor(namespace, name string) []reconcile.Request {
 
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec.
+// echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec. After a status write, an Echo waits like after
+// an event that affects only counts: otherwise, the write would start a reconcile, which would write what has changed meanwhile, and so on.
 type echoEvents struct {
 	handler.EnqueueRequestForObject
 	changed func(client.Object)
@@ -153,8 +155,13 @@ func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueu
 }
 
 func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueue) {
-	if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() && e.ObjectNew.GetDeletionTimestamp().IsZero() {
-		h.changed(e.ObjectNew)
+	before, after := e.ObjectOld.(*v1.Echo), e.ObjectNew.(*v1.Echo)
+	switch {
+	case before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status):
+		q.AddAfter(requestsFor(after.Namespace, after.Name)[0], gatherPeriod)
+		return
+	case before.Generation != after.Generation && after.DeletionTimestamp.IsZero():
+		h.changed(after)
 	}
 	h.EnqueueRequestForObject.Update(ctx, e, q)
 }
