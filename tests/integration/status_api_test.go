@@ -103,7 +103,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 			for _, item := range items {
 				g.Expect(item.Status.Phase).NotTo(BeEmpty())
 			}
-		}).WithContext(ctx).Should(Succeed())
+		}).WithContext(ctx).WithTimeout(specTimeout).Should(Succeed())
 		Eventually(func(g Gomega) { // until the last status and event are written, other requests may interfere
 			before := sent.data()
 			for range 10 {
