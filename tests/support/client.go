@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,18 +46,4 @@ func SkipWithoutAPIServer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(folder, "kube-apiserver")); err != nil {
 		t.Skip("no API server: run 'make test', which builds one, or set KUBEBUILDER_ASSETS")
 	}
-}
-
-// Root returns the root directory of the project, regardless of the directory in which the tests run.
-func Root() string {
-	GinkgoHelper()
-	folder, err := os.Getwd()
-	Expect(err).NotTo(HaveOccurred())
-	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder
-		}
-	}
-	Fail("the tests must run in the project")
-	return ""
 }

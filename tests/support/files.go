@@ -3,6 +3,7 @@ package support
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,4 +22,18 @@ func FilesBelow(folder string) map[string]string {
 		return err
 	})).To(Succeed())
 	return files
+}
+
+// Root returns the root directory of the project, regardless of the directory in which the tests run.
+func Root() string {
+	GinkgoHelper()
+	folder, err := os.Getwd()
+	Expect(err).NotTo(HaveOccurred())
+	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder
+		}
+	}
+	Fail("the tests must run in the project")
+	return ""
 }
