@@ -21,13 +21,13 @@ import (
 	"github.com/echo-operator/echo-operator/internal/telemetry"
 )
 
-// discoverTimeout limits the discovery of the cluster's APIs at startup.
+// discoverTimeout limits the discovery of the cluster's APIs at startup, and then the reading of the TLS profile.
 const discoverTimeout = 30 * time.Second
 
 // discover asks the cluster which optional APIs and which TLS profile it offers. If the cluster does not report whether it serves an API,
 // the operator starts without the API.
 func (o *Operator) discover(ctx context.Context, config *rest.Config, options Options) error {
-	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
+	discovering, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
 	quick := rest.CopyConfig(config)
 	quick.Timeout = startCheckTimeout
@@ -37,7 +37,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	}
 	kinds := optionalKinds(options)
 	retry := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} // for 1 + 2 + 4 + 8 s, which outlasts the restart of an API server
-	if o.apis, err = cluster.askUntilKnown(ctx, kinds, retry); err != nil {
+	if o.apis, err = cluster.askUntilKnown(discovering, kinds, retry); err != nil {
 		ctrl.Log.Info("The cluster does not serve some APIs at the moment. The operator starts without them.", "cause", err.Error())
 	}
 	for kind, found := range o.apis {
@@ -54,8 +54,10 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 		kinds:    kinds,
 		required: o.requiredAPIs,
 	}
+	reading, cancel := context.WithTimeout(ctx, discoverTimeout)
+	defer cancel()
 	var unread error
-	err = wait.ExponentialBackoffWithContext(ctx, retry, func(ctx context.Context) (bool, error) {
+	err = wait.ExponentialBackoffWithContext(reading, retry, func(ctx context.Context) (bool, error) {
 		o.tls, unread = openshift.FindTLSProfile(ctx, quick)
 		return unread == nil, nil
 	})
