@@ -59,9 +59,9 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, request ctrl.Request) (c
 	}
 	if wait, err := r.expectations.wait(ctx, r.Client, echo, r.Now()); wait > 0 || err != nil {
 		if err == nil {
-			log.FromContext(ctx).V(1).Info("Waiting until the cache holds the last writes", "atMost", wait)
+			log.FromContext(ctx).V(1).Info("Waiting until the cache holds the last writes", "lookAgainAfter", wait)
 		}
-		return ctrl.Result{RequeueAfter: min(wait, cachePoll)}, err
+		return ctrl.Result{RequeueAfter: wait}, err
 	}
 	return r.reconcile(ctx, echo)
 }

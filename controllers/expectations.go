@@ -16,9 +16,6 @@ import (
 // cacheLag is the maximum time that a reconcile waits for the cache to hold the operator's own writes.
 const cacheLag = 10 * time.Second
 
-// cachePoll is how often a waiting reconcile looks whether the cache holds the writes, because the events of some writes start it late.
-const cachePoll = 200 * time.Millisecond
-
 // expectations holds, for each Echo, the writes of its last reconcile. The next reconcile waits until the cache holds them, because it
 // would otherwise repeat them, and cause conflicts. If a new object is deleted before the cache holds it, the wait ends after cacheLag.
 type expectations struct {
@@ -42,12 +39,13 @@ func (e *expectations) wrote(echo *v1.Echo, before, after client.Object, now tim
 		client.ObjectKeyFromObject(after), after.GetResourceVersion(), before == nil, now}))
 }
 
-// wait returns how long an Echo's reconcile must wait at most, or zero if the cache holds all writes.
+// wait returns how long an Echo's reconcile must wait before it looks again, or zero if the cache holds all writes. It does not rely on the
+// events of the writes, because the event of a status write starts a reconcile late. The wait doubles each time.
 func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.Echo, now time.Time) (time.Duration, error) {
 	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
 	for _, write := range awaited {
-		left := write.at.Add(cacheLag).Sub(now)
-		if left <= 0 || write.echo != echo.UID {
+		elapsed := now.Sub(write.at)
+		if elapsed >= cacheLag || write.echo != echo.UID {
 			continue
 		}
 		held := client.Object(echo)
@@ -59,7 +57,7 @@ func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.
 			}
 		}
 		if !write.isIn(held) {
-			return left, nil
+			return min(max(firstRetry, elapsed), cacheLag-elapsed), nil
 		}
 	}
 	e.forget(client.ObjectKeyFromObject(echo))

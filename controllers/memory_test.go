@@ -137,15 +137,16 @@ func TestExpectations_waitUntilCacheHoldsWrite(t *testing.T) {
 		cached        []client.Object
 		elapsed, want time.Duration
 	}{
-		"created":                   {nil, versioned("9"), nil, time.Second, 9 * time.Second},
+		"created":                   {nil, versioned("9"), nil, time.Second, time.Second},
+		"created, long ago":         {nil, versioned("9"), nil, 9 * time.Second, time.Second},
 		"created, too long ago":     {nil, versioned("9"), nil, cacheLag, 0},
-		"changed":                   {versioned("9"), versioned("11"), []client.Object{versioned("9")}, 0, cacheLag},
+		"changed":                   {versioned("9"), versioned("11"), []client.Object{versioned("9")}, 0, firstRetry},
 		"changed, cached":           {versioned("9"), versioned("11"), []client.Object{versioned("11")}, 0, 0},
 		"changed again":             {versioned("9"), versioned("11"), []client.Object{versioned("100")}, 0, 0},
 		"changed, gone":             {versioned("9"), versioned("11"), nil, 0, 0},
-		"the Echo":                  {one, metadata("11"), nil, 0, cacheLag},
+		"the Echo":                  {one, metadata("11"), nil, 0, firstRetry},
 		"the Echo, cached":          {one, metadata("10"), nil, 0, 0},
-		"versions without an order": {versioned("a"), versioned("b"), []client.Object{versioned("c")}, 0, cacheLag},
+		"versions without an order": {versioned("a"), versioned("b"), []client.Object{versioned("c")}, 0, firstRetry},
 	} {
 		g, start := NewWithT(t), time.Unix(1000, 0)
 		e := &expectations{}
@@ -174,7 +175,7 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 		w.Writes = nil
 		response, err := r.Reconcile(t.Context(), request)
 		g.Expect(err).NotTo(HaveOccurred())
-		wrote, waits := len(w.Writes) > 0, response.RequeueAfter == cachePoll
+		wrote, waits := len(w.Writes) > 0, response.RequeueAfter == firstRetry
 		g.Expect(wrote).To(Equal(writes), "reconcile %d", i)
 		g.Expect(waits).To(Equal(!writes), "reconcile %d", i)
 	}

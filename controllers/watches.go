@@ -140,8 +140,8 @@ func requestsFor(namespace, name string) []reconcile.Request {
 
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec. After a status write, an Echo waits like after
-// an event that affects only counts: otherwise, the write would start a reconcile, which would write what has changed meanwhile, and so on.
+// echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec. The event of a status write waits like an event
+// that affects only counts: otherwise, it would start a reconcile, which would write what has changed meanwhile, and so on.
 type echoEvents struct {
 	handler.EnqueueRequestForObject
 	changed func(client.Object)
@@ -157,7 +157,7 @@ func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueu
 func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueue) {
 	before, after := e.ObjectOld.(*v1.Echo), e.ObjectNew.(*v1.Echo)
 	switch {
-	case before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status):
+	case before.UID == after.UID && before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status):
 		q.AddAfter(requestsFor(after.Namespace, after.Name)[0], gatherPeriod)
 		return
 	case before.Generation != after.Generation && after.DeletionTimestamp.IsZero():
@@ -166,7 +166,7 @@ func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueu
 	h.EnqueueRequestForObject.Update(ctx, e, q)
 }
 
-// gatherPeriod is how long events that affect only counts wait, so that one status write covers several of them.
+// gatherPeriod is how long events that affect only counts or the status wait, so that one status write covers several of them.
 const gatherPeriod = time.Second
 
 // gathered returns a handler that queues the Echoes that an event affects: after gatherPeriod if the event affects only counts, and

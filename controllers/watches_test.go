@@ -128,16 +128,23 @@ func TestEchoEvents(t *testing.T) {
 		"created":            {created(false), 1, 1},
 		"there at the start": {created(true), 0, 1},
 		"spec changed":       {updated(func(e *v1.Echo) { e.Generation++ }), 1, 1},
+		"recreated":          {updated(func(e *v1.Echo) { e.UID, e.Status.Phase = "new", "x" }), 0, 1},
 		"metadata changed":   {updated(func(e *v1.Echo) { e.Labels = map[string]string{"a": "b"} }), 0, 1},
 		"status changed":     {updated(func(e *v1.Echo) { e.Status.Phase = "x" }), 0, 0},
 		"all changed":        {updated(func(e *v1.Echo) { e.Generation++; e.Status.Phase = "x" }), 1, 1},
 		"being deleted":      {updated(func(e *v1.Echo) { e.Generation++; e.DeletionTimestamp = new(metav1.Now()) }), 0, 1},
 	} {
-		changes, q := 0, priorityqueue.New[reconcile.Request]("")
-		c.happens(&echoEvents{changed: func(client.Object) { changes++ }}, q)
-		NewWithT(t).Expect(changes).To(Equal(c.changes), name)
-		NewWithT(t).Expect(q.Len()).To(Equal(c.ready), name)
-		q.ShutDown()
+		synctest.Test(t, func(t *testing.T) {
+			changes, q := 0, priorityqueue.New[reconcile.Request]("")
+			defer q.ShutDown()
+			c.happens(&echoEvents{changed: func(client.Object) { changes++ }}, q)
+			synctest.Wait()
+			NewWithT(t).Expect(changes).To(Equal(c.changes), name)
+			NewWithT(t).Expect(q.Len()).To(Equal(c.ready), name)
+			<-time.NewTimer(gatherPeriod).C
+			synctest.Wait()
+			NewWithT(t).Expect(q.Len()).To(Equal(1), name)
+		})
 	}
 }
 

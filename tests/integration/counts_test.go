@@ -151,7 +151,7 @@ func (l *requestLog) counts() requestCounts {
 	return counts
 }
 
-// countsAtRest waits until a process has made the given number of reconciles, and has then sent no request for a second. It returns the
+// countsAtRest waits until a process has made the given number of reconciles, and has then sent no request for two seconds. It returns the
 // counts of the requests.
 func (p *countedProgram) countsAtRest(ctx context.Context, reconciles int) requestCounts {
 	GinkgoHelper()
@@ -161,7 +161,7 @@ func (p *countedProgram) countsAtRest(ctx context.Context, reconciles int) reque
 		if now := p.sent.counts(); now != last {
 			last, since = now, time.Now()
 		}
-		return time.Since(since) > time.Second
+		return time.Since(since) > 2*time.Second
 	}).WithContext(ctx).Should(BeTrue())
 	return last
 }
