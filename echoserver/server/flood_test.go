@@ -246,9 +246,8 @@ func ordinaryClients(t *testing.T, p *serverProcess) (stop func() int64) {
 	}
 }
 
-// isServed sends a request, and reports whether the server responds. The server may close a connection before it receives the request: it
-// closes connections that exceed its limits, and does not wait long for a client that a busy machine delays. One of the next connections
-// must succeed.
+// isServed sends a request, again if the server closes the connection before it receives the request, and reports whether the server responds.
+// The server closes connections that exceed its limits, and does not wait long for a client that a busy machine delays.
 func isServed(t *testing.T, client *http.Client, url string) bool {
 	t.Helper()
 	for retries := 0; ; retries++ {
