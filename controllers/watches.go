@@ -156,11 +156,11 @@ func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueu
 
 func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueue) {
 	before, after := e.ObjectOld.(*v1.Echo), e.ObjectNew.(*v1.Echo)
-	switch {
-	case before.UID == after.UID && before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status):
-		q.AddAfter(requestsFor(after.Namespace, after.Name)[0], gatherPeriod)
+	if before.UID == after.UID && before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status) {
+		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(after)}, gatherPeriod)
 		return
-	case before.Generation != after.Generation && after.DeletionTimestamp.IsZero():
+	}
+	if before.Generation != after.Generation && after.DeletionTimestamp.IsZero() {
 		h.changed(after)
 	}
 	h.EnqueueRequestForObject.Update(ctx, e, q)

@@ -157,7 +157,7 @@ func table(lines []line) string {
 		value func(line) time.Duration
 	}{
 		{"until the Echo is ready", func(l line) time.Duration { return l.ready }},
-		{"of which waiting for the operator", func(l line) time.Duration { return l.deployment + l.ready - l.available }},
+		{"waiting for the operator", func(l line) time.Duration { return l.deployment + l.ready - l.available }},
 		{"from the start of the container until the pod is Ready", func(l line) time.Duration { return l.podReady - l.running }},
 	} {
 		var sorted []time.Duration

@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 	const want = `| milliseconds of 3 Echoes with one replica | median | p99 |
 |---|---|---|
 | until the Echo is ready | 940 | 1000 |
-| of which waiting for the operator | 30 | 90 |
+| waiting for the operator | 30 | 90 |
 | from the start of the container until the pod is Ready | 400 | 400 |
 `
 	if got := table([]line{fast, slow, fast}); got != want {
