@@ -33,6 +33,10 @@ var _ = Describe("install modes", Ordered, func() {
 				Expect(admin.Create(ctx, &corev1.Namespace{Name: namespace})).To(Succeed())
 			}
 			user, address := addOperator(ctx, server, admin, name, watched), reserveAddress()
+			// The operator ends if the API server does not answer within seconds. A new API server on a busy machine may take longer.
+			Eventually(func() error {
+				return user.client.List(ctx, &v1.EchoList{}, client.InNamespace(inside[0]))
+			}).WithContext(ctx).Should(Succeed())
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + strings.Join(watched, ",")},
 				"--leader-elect", "--leader-election-namespace="+name+"-own", "--health-probe-bind-address=0", "--metrics-bind-address="+address)
 
