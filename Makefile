@@ -139,6 +139,7 @@ manifests: ## Generate the CustomResourceDefinition and the operator's role, als
 		status.conditions '-spec.resources.claims' '-spec.env[].valueFrom.fileKeyRef'
 	@cp config/crd/bases/example.com_echoes.yaml charts/echo-operator/files/echoes.yaml
 	@cp config/rbac/role.yaml charts/echo-operator/files/role.yaml
+	@cp config/components/admission-policy/admission_policy.yaml charts/echo-operator/files/admission-policy.yaml
 	@$(call tool,generate)/console-dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml
 
 .PHONY: fmt

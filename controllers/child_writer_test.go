@@ -102,7 +102,7 @@ func TestChildWriter_triesIngressWithoutCopy(t *testing.T) {
 // ingress returns the Ingress of an Echo as a child.
 func ingress(t *testing.T) objects.Child {
 	t.Helper()
-	all, err := objects.Desired(StoredEcho(func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }), objects.Config{})
+	all, err := objects.Desired(StoredEcho(func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true)} }), objects.Config{})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return all[slices.IndexFunc(all, func(c objects.Child) bool { return c.Kind == "Ingress" })]
 }

@@ -207,7 +207,7 @@ func TestFind_sendsNoRequestForEmptyName(t *testing.T) {
 
 // routed makes an Echo request an HTTPRoute.
 func routed(e *v1.Echo) {
-	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+	e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 }
 
 // TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts only minutes

@@ -135,7 +135,7 @@ func (r *EchoReconciler) nodesOf(ctx context.Context, echo *v1.Echo, pods []*obj
 	nodes := map[string]status.Node{}
 	for name, count := range status.PodsByNode(pods) {
 		node, err := find(ctx, r.Client, client.ObjectKey{Name: name}, &corev1.Node{})
-		if err == nil && node == nil && !slices.Contains(echo.Status.NodeProblems[name], status.NodeDeleted) {
+		if err == nil && node == nil && !slices.Contains(v1.ProblemsOf(echo.Status.NodeProblems, name), status.NodeDeleted) {
 			// The cache may receive a pod before the pod's node. The operator has no permission to get nodes, but it may list them.
 			list := &corev1.NodeList{}
 			err = r.Live.List(ctx, list, client.MatchingFields{metav1.ObjectNameField: name})

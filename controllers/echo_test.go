@@ -153,7 +153,9 @@ func TestNodesOf(t *testing.T) {
 	node := []client.Object{&corev1.Node{Name: "n"}}
 	pods := []*objects.Pod{objects.PodOf(EchoPod())}
 	healthy, deleted := status.Node{Pods: 1}, status.Node{Pods: 1, Problems: status.ProblemsOf(nil)}
-	known := func(e *v1.Echo) { e.Status.NodeProblems = map[string][]string{"n": {status.NodeDeleted}} }
+	known := func(e *v1.Echo) {
+		e.Status.NodeProblems = []v1.EchoNodeProblems{{Name: "n", Problems: []string{status.NodeDeleted}}}
+	}
 	for name, c := range map[string]struct {
 		cached, live []client.Object
 		echo         *v1.Echo
@@ -231,8 +233,8 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 	echo := StoredEcho(func(e *v1.Echo) {
 		e.Finalizers = nil
 		e.Spec.DisruptionBudget.Enabled = new(false)
-		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "echo.example.com"}
-		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
+		e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "echo.example.com"}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)}
 	})
 	all := []string{"patch x", "apply Service", "apply Deployment", "delete x", "apply Ingress", "apply NetworkPolicy"}
 	for i, write := range all {

@@ -15,7 +15,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: new(true)} }
 
 // podMonitor returns an Echo's PodMonitor as the API server would store it.
 func podMonitor(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {

@@ -1,18 +1,14 @@
 package v1
 
 // EchoGateway is the configuration of the Gateway API routes.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.parentRefs) && size(self.parentRefs) > 0",message="The field parentRefs is required when the gateway is enabled."
-// +kubebuilder:validation:XValidation:rule="!has(self.grpc) || has(self.hostnames) && size(self.hostnames) > 0",message="The field hostnames is required with grpc. Otherwise, the HTTPRoute would also match the host names of the GRPCRoute.",fieldPath=".hostnames"
 type EchoGateway struct {
-	// enabled specifies whether to create an HTTPRoute. Defaults to false.
+	// enabled specifies whether to create an HTTPRoute. If another field of the gateway is set, this field is required. Defaults to false.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49
-	Enabled bool `json:"enabled,omitempty"`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// parentRefs are the Gateways that the routes attach to. At least one is required when the gateway is enabled.
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.filter(b, a.name == b.name && (has(a.__namespace__) ? a.__namespace__ : '') == (has(b.__namespace__) ? b.__namespace__ : '') && (!has(a.sectionName) || !has(b.sectionName) || a.sectionName == b.sectionName)).size() == 1)",message="Two references to the same Gateway must have different sectionNames, as the Gateway API requires."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateways",order=50,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
@@ -30,8 +26,7 @@ type EchoGateway struct {
 
 	// path is the path prefix that the HTTPRoute matches. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/([-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})*$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('//|/[.][.]?(/|$)|%2[fF]|#')",message="The path must not contain //, /./, /../, %2f, or #, and must not end with /. or /.., as the Gateway API requires."
+	// +kubebuilder:validation:Pattern=`^(/|$)`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=55,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Path string `json:"path,omitempty"`
@@ -62,17 +57,15 @@ type EchoGatewayReference struct {
 	Name string `json:"name"`
 
 	// namespace is the namespace of the Gateway. Defaults to the namespace of the Echo.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway namespace",order=52,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Namespace string `json:"namespace,omitempty"`
 
 	// sectionName is the name of a listener in the Gateway. Defaults to all listeners that accept the route.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Listener",order=53,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	SectionName string `json:"sectionName,omitempty"`

@@ -6,14 +6,9 @@ import (
 )
 
 // EchoService is the configuration of the Service.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.externalTrafficPolicy) || self.type != 'ClusterIP'",message="The field externalTrafficPolicy requires type NodePort or LoadBalancer."
-// +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerClass) || self.type == 'LoadBalancer'",message="The field loadBalancerClass requires type LoadBalancer."
-// +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerSourceRanges) || size(self.loadBalancerSourceRanges) == 0 || self.type == 'LoadBalancer'",message="The field loadBalancerSourceRanges requires type LoadBalancer."
-// +kubebuilder:validation:XValidation:rule="!has(self.ipFamilies) || size(self.ipFamilies) < 2 || has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack'",message="Two ipFamilies require the ipFamilyPolicy PreferDualStack or RequireDualStack."
 type EchoService struct {
 	// type determines how the Service is exposed: ClusterIP, NodePort, or LoadBalancer. Defaults to ClusterIP.
-	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+	// +kubebuilder:validation:Enum="";ClusterIP;NodePort;LoadBalancer
 	// +kubebuilder:default=ClusterIP
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Type",order=26,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
@@ -27,19 +22,23 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
+	// httpsPort is the HTTPS port of the Service. Requires tls.secretName. Defaults to 443.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
+	HTTPSPort int32 `json:"httpsPort,omitempty"`
+
 	// portName is the name of the HTTP port of the Service. Defaults to http. The HTTPS port is named https.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	// +kubebuilder:validation:XValidation:rule="self != 'https'",message="The name https is reserved for the HTTPS port. Choose another name, such as http or web."
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port name",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PortName string `json:"portName,omitempty"`
 
 	// appProtocol is the application protocol of the HTTP port, for example kubernetes.io/h2c for HTTP/2 without TLS. Service meshes and gateways use it as a hint.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`
+	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Application protocol",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
@@ -51,15 +50,14 @@ type EchoService struct {
 	Annotations Annotations `json:"annotations,omitempty"`
 
 	// externalTrafficPolicy specifies how nodes route external traffic: Cluster routes to all pods; Local routes only to pods on the same node, which preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
-	// +kubebuilder:validation:Enum=Cluster;Local
+	// +kubebuilder:validation:Enum="";Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
 	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`
+	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Load balancer class",order=29,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
@@ -84,13 +82,13 @@ type EchoService struct {
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 
 	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them), or RequireDualStack. Defaults to SingleStack.
-	// +kubebuilder:validation:Enum=SingleStack;PreferDualStack;RequireDualStack
+	// +kubebuilder:validation:Enum="";SingleStack;PreferDualStack;RequireDualStack
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
 	IPFamilyPolicy corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
 
 	// internalTrafficPolicy specifies how nodes route traffic from inside the cluster: Cluster routes to all pods; Local routes only to pods on the same node. With Local, nodes without such a pod drop the traffic. Defaults to Cluster.
-	// +kubebuilder:validation:Enum=Cluster;Local
+	// +kubebuilder:validation:Enum="";Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Internal traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`
@@ -103,20 +101,15 @@ type EchoService struct {
 }
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for an Ingress.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.tls) || !self.tls || has(self.tlsSecretName) || has(self.host)",message="The field host is required with tls, unless tlsSecretName is specified.",fieldPath=".host"
-// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.pathType) && self.pathType == 'ImplementationSpecific' || !self.path.matches('//|/[.][.]?(/|$)|%2[fF]')",message="The path must not contain //, /./, /../, or %2f, and must not end with /. or /.., unless pathType is ImplementationSpecific.",fieldPath=".path"
-// +kubebuilder:validation:XValidation:rule="!has(self.tlsSecretName) || has(self.tls) && self.tls",message="The field tlsSecretName requires tls to be true."
 type EchoIngress struct {
-	// enabled specifies whether to create an Ingress. Defaults to false.
+	// enabled specifies whether to create an Ingress. If another field of the ingress is set, this field is required. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	Enabled bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names, status.externalURL is not set, and OpenShift creates no Route.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:Pattern=`^((\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]+([.][0-9]+){3}$')",message="The host must be a DNS name, not an IP address."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host",order=42,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
@@ -124,42 +117,48 @@ type EchoIngress struct {
 
 	// path is the request path that the Ingress routes to the echo servers. Defaults to /.
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:validation:Pattern=`^(/|$)`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
 	// pathType determines how path matches: Prefix matches path elements, Exact matches the whole path, and ImplementationSpecific depends on the Ingress controller. Defaults to Prefix. With ImplementationSpecific, status.externalURL is not set. With Exact, OpenShift creates no Route.
-	// +kubebuilder:validation:Enum=Prefix;Exact;ImplementationSpecific
+	// +kubebuilder:validation:Enum="";Prefix;Exact;ImplementationSpecific
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
 	PathType networkingv1.PathType `json:"pathType,omitempty"`
 
 	// className is the name of the IngressClass. Defaults to the default IngressClass of the cluster.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Ingress class",order=46,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	ClassName string `json:"className,omitempty"`
 
-	// tls specifies whether the Ingress serves HTTPS. Defaults to false.
+	// tls configures HTTPS between clients and the Ingress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
-	TLS bool `json:"tls,omitempty"`
-
-	// tlsSecretName is the name of the Secret in the same namespace that contains the TLS certificate. If not set, the Ingress controller uses its default certificate.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS secret",order=45,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.tls:true"}
-	TLSSecretName string `json:"tlsSecretName,omitempty"`
+	TLS *EchoIngressTLS `json:"tls,omitempty"`
 
 	// annotations are annotations to add to the Ingress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=47,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
+}
+
+// EchoIngressTLS is the configuration of HTTPS between clients and the Ingress.
+type EchoIngressTLS struct {
+	// enabled specifies whether the Ingress serves HTTPS. If secretName is set, this field is required. Defaults to false.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS enabled",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// secretName is the name of the Secret in the same namespace that contains the TLS certificate. If not set, the Ingress controller uses its default certificate, and ingress.host is required.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS secret",order=45,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.tls.enabled:true"}
+	SecretName string `json:"secretName,omitempty"`
 }
 
 // EchoDisruptionBudget is the configuration of the PodDisruptionBudget.
@@ -181,14 +180,13 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. If from is set, this field is required. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	Enabled bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// from is a list of peers that can connect to the echo servers: pods, namespaces, or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(p, has(p.ipBlock) != (has(p.podSelector) || has(p.namespaceSelector)))",message="A peer must specify either an ipBlock, or a podSelector, a namespaceSelector, or both. An empty podSelector {} selects all pods."
 	// +listType=atomic
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Allowed peers",order=72,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
@@ -200,17 +198,14 @@ type EchoMonitoring struct {
 	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
-	Enabled bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
 }
 
 // EchoTLS is the configuration of HTTPS.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.secretName) || !has(self.port) && !has(self.servicePort) && (!has(self.clientCertificate) || self.clientCertificate == 'None')",message="The fields port, servicePort, and clientCertificate require secretName."
 type EchoTLS struct {
 	// secretName is the name of a Secret of type kubernetes.io/tls in the same namespace. If not set, HTTPS is disabled.
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",order=33,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName,omitempty"`
@@ -222,15 +217,9 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// servicePort is the HTTPS port of the Service. Defaults to 443.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=65535
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port of the Service",order=36,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
-	ServicePort int32 `json:"servicePort,omitempty"`
-
 	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional. Require rejects clients whose certificate is missing or cannot be verified with ca.crt in the Secret. Defaults to None.
-	// +kubebuilder:validation:Enum=None;Request;Require
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client certificate",order=34,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Request","urn:alm:descriptor:com.tectonic.ui:select:Require"}
 	ClientCertificate ClientCertificate `json:"clientCertificate,omitempty"`

@@ -1,11 +1,6 @@
 package v1
 
 // EchoResponse is the configuration of the default response.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.all(h, !(h.name.lowerAscii() in ['connection', 'content-length', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']))",message="Headers that the server manages, such as Connection or Content-Length, must not be specified."
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || has(self.body) && size(self.body) > 0 || self.headers.all(h, h.name.lowerAscii() != 'content-type' || has(h.value) && h.value.matches('^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$'))",message="If body is not set, the Content-Type must be application/json, application/problem+json, application/octet-stream, text/csv, or text/plain, because the response contains data that clients send."
-// +kubebuilder:validation:XValidation:rule="!has(self.headers) || self.headers.map(h, size(bytes(h.name)) + (has(h.value) ? size(bytes(h.value)) : 0)).sum() <= 60000",message="The names and values of all headers must be at most 60000 bytes long in total."
-// +kubebuilder:validation:XValidation:rule="!has(self.body) || size(bytes(self.body)) <= 131000",message="The body must be at most 131000 bytes long when encoded in UTF-8."
 type EchoResponse struct {
 	// statusCode is the HTTP status code of the response. Defaults to 200.
 	// +kubebuilder:validation:Minimum=200
@@ -62,10 +57,6 @@ type EchoHeader struct {
 }
 
 // EchoFault is a fault to inject into responses.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.statusCode) || has(self.connection) || has(self.delayMilliseconds) && self.delayMilliseconds > 0 || has(self.maxDelayMilliseconds) && self.maxDelayMilliseconds > 0",message="A fault requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection."
-// +kubebuilder:validation:XValidation:rule="!has(self.maxDelayMilliseconds) || !has(self.delayMilliseconds) || self.maxDelayMilliseconds >= self.delayMilliseconds",message="The field maxDelayMilliseconds must not be less than delayMilliseconds."
-// +kubebuilder:validation:XValidation:rule="!has(self.statusCode) || !has(self.connection) || self.connection != 'Reset'",message="The field statusCode must not be specified with connection Reset, which sends no response."
 type EchoFault struct {
 	// percentage is the percentage of requests to apply the fault to. Defaults to 100.
 	// +kubebuilder:validation:Minimum=1
@@ -96,7 +87,7 @@ type EchoFault struct {
 	MaxDelayMilliseconds int32 `json:"maxDelayMilliseconds,omitempty"`
 
 	// connection specifies how the connection ends. Reset sends a TCP reset instead of a response. Truncate sends half of the response and then closes the connection.
-	// +kubebuilder:validation:Enum=Reset;Truncate
+	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
@@ -120,7 +111,8 @@ const (
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
 	// controls specifies what requests can change about their own responses. Safe permits changes that do not affect caches, proxies, or other users' browsers. Full permits all changes and is for private networks only. None permits no changes. Defaults to Safe.
-	// +kubebuilder:validation:Enum=Safe;Full;None
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +kubebuilder:default=Safe
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Controls",order=21,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Safe","urn:alm:descriptor:com.tectonic.ui:select:Full","urn:alm:descriptor:com.tectonic.ui:select:None"}

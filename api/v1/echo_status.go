@@ -66,10 +66,12 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Pods map[string][]string `json:"pods,omitzero"`
 
-	// nodeProblems lists the problems, such as NotReady or MemoryPressure, of nodes that run pods of the Echo, by node name. At most 50 nodes are listed.
+	// nodeProblems lists the nodes that run pods of the Echo and have problems. At most 50 nodes are listed.
+	// +listType=map
+	// +listMapKey=name
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node problems",order=14,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
-	NodeProblems map[string][]string `json:"nodeProblems,omitempty"`
+	NodeProblems []EchoNodeProblems `json:"nodeProblems,omitempty"`
 
 	// checks lists the observed state of each check.
 	// +listType=map
@@ -84,6 +86,28 @@ type EchoStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",order=11,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// EchoNodeProblems lists the problems of a node.
+type EchoNodeProblems struct {
+	// name is the name of the node.
+	// +required
+	Name string `json:"name"`
+
+	// problems are the problems of the node, such as NotReady or MemoryPressure.
+	// +listType=set
+	// +optional
+	Problems []string `json:"problems,omitempty"`
+}
+
+// ProblemsOf returns the problems of a node in a list, or nil if the list does not contain the node.
+func ProblemsOf(nodes []EchoNodeProblems, name string) []string {
+	for _, node := range nodes {
+		if node.Name == name {
+			return node.Problems
+		}
+	}
+	return nil
 }
 
 // The condition types of an Echo. All but ConditionStalled and ConditionPathsHealthy are always present.

@@ -167,7 +167,7 @@ func specViewOf(spec *v1.EchoSpec) specView {
 	for _, e := range spec.Env {
 		view.Env = append(view.Env, e.Name)
 	}
-	if spec.Ingress != nil && spec.Ingress.Enabled {
+	if spec.Ingress != nil && spec.Ingress.Enabled != nil && *spec.Ingress.Enabled {
 		view.Ingress = spec.Ingress.Host
 	}
 	if r := spec.Response; r != nil {

@@ -117,7 +117,7 @@ func TestViewOf_omitsSecrets(t *testing.T) {
 			{Name: "OTHER", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush"}}}}
 		e.Spec.Response = &v1.EchoResponse{StatusCode: 503, DelayMilliseconds: 20, Body: "hush",
 			Headers: []v1.EchoHeader{{Name: "X-Key", Value: "hush"}}}
-		e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "x.example.com", Annotations: map[string]string{"auth": "hush"}}
+		e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "x.example.com", Annotations: map[string]string{"auth": "hush"}}
 		e.Spec.PodAnnotations = map[string]string{"a": "hush"}
 	})
 	view := viewOf(echo, nil)
@@ -128,7 +128,7 @@ func TestViewOf_omitsSecrets(t *testing.T) {
 		Response: &responseView{StatusCode: 503, DelayMilliseconds: 20, Headers: []string{"X-Key"}, BodyLength: 4}}
 	g.Expect(view.Spec).To(BeComparableTo(want))
 	g.Expect(string(text)).To(ContainSubstring(`"nodes":[]`), "an empty list is missing")
-	echo.Spec.Ingress.Enabled, echo.Spec.Paused = false, true
+	echo.Spec.Ingress.Enabled, echo.Spec.Paused = new(false), true
 	want.Ingress, want.Paused = "", true
 	g.Expect(specViewOf(&echo.Spec)).To(BeComparableTo(want))
 }

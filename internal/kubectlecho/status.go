@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -107,17 +106,17 @@ func (c *cluster) describe(ctx context.Context, name, format string, stdout, std
 
 // report holds the data that is shown about an Echo. Only a report about a single Echo contains objects and warnings.
 type report struct {
-	Namespace       string              `json:"namespace"`
-	Name            string              `json:"name"`
-	Ready           bool                `json:"ready"`
-	Phase           string              `json:"phase"`
-	Message         string              `json:"message"`
-	ReadyReplicas   int32               `json:"readyReplicas"`
-	DesiredReplicas int32               `json:"desiredReplicas"`
-	Conditions      []condition         `json:"conditions,omitempty"`
-	Objects         []row               `json:"objects,omitempty"`
-	NodeProblems    map[string][]string `json:"nodeProblems,omitempty"`
-	Warnings        []warning           `json:"warnings,omitempty"`
+	Namespace       string                `json:"namespace"`
+	Name            string                `json:"name"`
+	Ready           bool                  `json:"ready"`
+	Phase           string                `json:"phase"`
+	Message         string                `json:"message"`
+	ReadyReplicas   int32                 `json:"readyReplicas"`
+	DesiredReplicas int32                 `json:"desiredReplicas"`
+	Conditions      []condition           `json:"conditions,omitempty"`
+	Objects         []row                 `json:"objects,omitempty"`
+	NodeProblems    []v1.EchoNodeProblems `json:"nodeProblems,omitempty"`
+	Warnings        []warning             `json:"warnings,omitempty"`
 }
 
 // condition is a condition without its message, which the report's message summarizes.
@@ -207,8 +206,8 @@ func (r report) writeText(out io.Writer) error {
 		objects = append(objects, []string{o.lines + o.Kind + "/" + o.Name, o.Ready, o.Status, o.Restarts, o.Node, age(o.Created)})
 	}
 	nodes := [][]string{{"\nNODE", "PROBLEMS"}}
-	for _, node := range slices.Sorted(maps.Keys(r.NodeProblems)) {
-		nodes = append(nodes, []string{node, strings.Join(r.NodeProblems[node], ", ")})
+	for _, node := range r.NodeProblems {
+		nodes = append(nodes, []string{node.Name, strings.Join(node.Problems, ", ")})
 	}
 	warnings := [][]string{{"\nLAST SEEN", "OBJECT", "WARNING", "MESSAGE"}}
 	for _, w := range r.Warnings {

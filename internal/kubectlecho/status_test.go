@@ -22,7 +22,7 @@ func brokenReport() report {
 	echo := v1.Echo{
 		Namespace: "shop", Name: "web", UID: "web", Generation: 1, CreationTimestamp: hour,
 		Status: v1.EchoStatus{ObservedGeneration: 1, Phase: v1.PhaseWarning, Message: "No such image. Check spec.image.", ReadyReplicas: 1,
-			NodeProblems: map[string][]string{"node-1": {"NotReady", "DiskPressure"}},
+			NodeProblems: []v1.EchoNodeProblems{{Name: "node-1", Problems: []string{"NotReady", "DiskPressure"}}},
 			Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ImagePullFailed",
 				LastTransitionTime: hour, Message: "No such image. Check spec.image. In full."}}},
 	}
@@ -76,7 +76,7 @@ func TestReport_json(t *testing.T) {
 		`"conditions":[{"type":"Ready","status":"False","reason":"ImagePullFailed","lastTransitionTime":"HOUR"}],` +
 		`"objects":[{"kind":"Echo","name":"web","ready":"1/2","status":"Warning","creationTimestamp":"HOUR"},` +
 		`{"kind":"Pod","name":"web-1","owner":"Echo/web","ready":"0/1","status":"ImagePullBackOff","restarts":"0","node":"node-1",` +
-		`"creationTimestamp":"HOUR"}],"nodeProblems":{"node-1":["NotReady","DiskPressure"]},` +
+		`"creationTimestamp":"HOUR"}],"nodeProblems":[{"name":"node-1","problems":["NotReady","DiskPressure"]}],` +
 		`"warnings":[{"lastSeen":"HOUR","object":"Pod/web-1","reason":"Failed\u001b","message":"Failed to pull"}]}]}`
 	got := &bytes.Buffer{}
 	if err := json.Compact(got, []byte(out.String())); err != nil || got.String() != strings.ReplaceAll(want, "HOUR", hour) {

@@ -82,7 +82,7 @@ func TestNetworkPolicy_admitsChecks(t *testing.T) {
 	g := NewWithT(t)
 	echo := checked()
 	peer := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
-	echo.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{peer}}
+	echo.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true), From: []networkingv1.NetworkPolicyPeer{peer}}
 	pod := labels.Set(cronJob(t, echo).Spec.JobTemplate.Spec.Template.Labels)
 	policy := liveChild[networkingv1.NetworkPolicy](t, echo, testConfig).Spec
 	matches := func(selector *metav1.LabelSelector) bool {

@@ -106,7 +106,14 @@ func unlikeYAML(r rune) bool {
 func hasTLS(spec *v1.EchoSpec) bool { return spec.TLS != nil && spec.TLS.SecretName != "" }
 
 // HasIngress reports whether an Echo has an Ingress.
-func HasIngress(echo *v1.Echo) bool { return echo.Spec.Ingress != nil && echo.Spec.Ingress.Enabled }
+func HasIngress(echo *v1.Echo) bool {
+	return echo.Spec.Ingress != nil && isTrue(echo.Spec.Ingress.Enabled)
+}
 
 // HasGateway reports whether an Echo has Gateway API routes.
-func HasGateway(echo *v1.Echo) bool { return echo.Spec.Gateway != nil && echo.Spec.Gateway.Enabled }
+func HasGateway(echo *v1.Echo) bool {
+	return echo.Spec.Gateway != nil && isTrue(echo.Spec.Gateway.Enabled)
+}
+
+// isTrue reports whether an optional field is set to true.
+func isTrue(field *bool) bool { return field != nil && *field }

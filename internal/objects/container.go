@@ -46,7 +46,7 @@ func container(echo *v1.Echo, config Config, extra ...*corev1ac.EnvVarApplyConfi
 		WithResources(resources(echo.Spec.Resources, firstParty)).
 		WithSecurityContext(containerSecurity(echo.Spec.SecurityContext, firstParty))
 	if firstParty { // its probes use the metrics port, where client requests cannot crowd them out
-		c.WithPorts(containerPort(metricsPortName, metricsPort(echo))).
+		c.WithPorts(containerPort(metricsPortName, metricsPort(&echo.Spec))).
 			WithReadinessProbe(httpProbe("/readyz").WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)).
 			WithLivenessProbe(httpProbe("/livez"))
 	} else {
@@ -142,7 +142,7 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 	if firstParty {
 		own = append(own,
 			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
-			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(echo)))))
+			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(&echo.Spec)))))
 	}
 	own = append(own, response(echo.Spec.Response)...)
 	// Variables whose values would be the defaults are omitted.
@@ -247,14 +247,16 @@ const (
 func httpsPort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.Port, defaultHTTPSPort) }
 
 // httpsServicePort returns the HTTPS port of an Echo's Service.
-func httpsServicePort(tls *v1.EchoTLS) int32 { return cmp.Or(tls.ServicePort, defaultHTTPSServicePort) }
+func httpsServicePort(spec *v1.EchoSpec) int32 {
+	return cmp.Or(spec.Service.HTTPSPort, defaultHTTPSServicePort)
+}
 
 // servicePortName returns the name of the HTTP port of an Echo's Service.
 func servicePortName(echo *v1.Echo) string { return cmp.Or(echo.Spec.Service.PortName, portName) }
 
 // metricsPort returns the port on which the operator's own echo server serves metrics: 9090, or 9091 if spec.port is 9090.
-func metricsPort(echo *v1.Echo) int32 {
-	if echo.Spec.Port == defaultMetricsPort {
+func metricsPort(spec *v1.EchoSpec) int32 {
+	if spec.Port == defaultMetricsPort {
 		return defaultMetricsPort + 1
 	}
 	return defaultMetricsPort

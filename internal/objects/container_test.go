@@ -115,8 +115,8 @@ func TestResponse_longestFitsIntoContainer(t *testing.T) {
 // TestHasTLS_requiresSecret checks that HTTPS without a Secret, as the console posts it, changes nothing.
 func TestHasTLS_requiresSecret(t *testing.T) {
 	g := NewWithT(t)
-	open := func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }
-	posted := support.Echo("ns", "x", open, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{Port: 8443, ServicePort: 443} })
+	open := func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)} }
+	posted := support.Echo("ns", "x", open, func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{Port: 8443} })
 	without := generatedChildren(t, support.Echo("ns", "x", open))
 	for i, child := range generatedChildren(t, posted) {
 		g.Expect(child.Desired).To(BeComparableTo(without[i].Desired), child.Kind)

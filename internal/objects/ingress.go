@@ -31,17 +31,17 @@ func ingress(echo *v1.Echo, config Config) any {
 	if desired.ClassName != "" {
 		spec.WithIngressClassName(desired.ClassName)
 	}
-	if desired.TLS {
+	if servesTLS(desired) {
 		tls := networkingv1ac.IngressTLS()
 		// If the cluster serves Routes, an entry without a Secret has no host. OpenShift uses the router's default certificate only for an entry
 		// without a host, and creates no Route for a host without a valid Secret
 		// (github.com/openshift/route-controller-manager/pkg/route/ingress). In other clusters, the host determines which requests get the
 		// default certificate.
-		if desired.Host != "" && (desired.TLSSecretName != "" || !config.Routes) {
+		if desired.Host != "" && (desired.TLS.SecretName != "" || !config.Routes) {
 			tls.WithHosts(desired.Host)
 		}
-		if desired.TLSSecretName != "" {
-			tls.WithSecretName(desired.TLSSecretName)
+		if desired.TLS.SecretName != "" {
+			tls.WithSecretName(desired.TLS.SecretName)
 		}
 		spec.WithTLS(tls)
 	}
@@ -70,6 +70,11 @@ func NoRoute(echo *v1.Echo, config Config) string {
 		return "OpenShift creates no Route for an Ingress with the pathType Exact: use Prefix."
 	}
 	return ""
+}
+
+// servesTLS reports whether an Ingress serves HTTPS.
+func servesTLS(desired *v1.EchoIngress) bool {
+	return desired.TLS != nil && isTrue(desired.TLS.Enabled)
 }
 
 // ingressPath returns the path of an Ingress, which defaults to /.

@@ -25,11 +25,11 @@ func TestIngress_tls(t *testing.T) {
 		want    string // the expected host and Secret
 	}{
 		"without TLS":                          {v1.EchoIngress{Host: "a"}, false, "no entry"},
-		"with a Secret":                        {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, false, "[a] s"},
-		"with a Secret, for Routes":            {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, true, "[a] s"},
-		"with a Secret, for all hosts":         {v1.EchoIngress{TLS: true, TLSSecretName: "s"}, false, "[] s"},
-		"with the default certificate":         {v1.EchoIngress{Host: "a", TLS: true}, false, "[a] "},
-		"with the default certificate, Routes": {v1.EchoIngress{Host: "a", TLS: true}, true, "[] "},
+		"with a Secret":                        {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, false, "[a] s"},
+		"with a Secret, for Routes":            {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, true, "[a] s"},
+		"with a Secret, for all hosts":         {v1.EchoIngress{TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, false, "[] s"},
+		"with the default certificate":         {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, false, "[a] "},
+		"with the default certificate, Routes": {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, true, "[] "},
 	} {
 		got := "no entry"
 		for _, entry := range builtIngress(t, c.ingress, c.routes).Spec.TLS {
@@ -44,7 +44,7 @@ func TestIngress_tls(t *testing.T) {
 // builtIngress returns an Echo's Ingress as the API server stores it.
 func builtIngress(t *testing.T, desired v1.EchoIngress, routes bool) *networkingv1.Ingress {
 	t.Helper()
-	desired.Enabled = true
+	desired.Enabled = new(true)
 	built := ingress(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &desired }), Config{Routes: routes})
 	return asConfiguration[networkingv1.Ingress](built)
 }
@@ -79,18 +79,18 @@ func TestNoRoute(t *testing.T) {
 		"HTTP":                               {v1.EchoIngress{Host: "a"}, false, "no TLS"},
 		"HTTP with a pattern":                {v1.EchoIngress{Host: "a", PathType: networkingv1.PathTypeImplementationSpecific}, false, "no TLS"},
 		"without a host":                     {v1.EchoIngress{}, false, "no Route"},
-		"with a Secret, without a host":      {v1.EchoIngress{TLS: true, TLSSecretName: "s"}, true, "no Route"},
+		"with a Secret, without a host":      {v1.EchoIngress{TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, true, "no Route"},
 		"an exact path":                      {v1.EchoIngress{Host: "a", PathType: networkingv1.PathTypeExact}, false, "no Route"},
-		"the default certificate":            {v1.EchoIngress{Host: "a", TLS: true}, false, "default certificate"},
-		"a certificate":                      {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, true, "certificate of s"},
-		"a certificate that is not there":    {v1.EchoIngress{Host: "a", TLS: true, TLSSecretName: "s"}, false, "no Route"},
-		"a wildcard and default certificate": {v1.EchoIngress{Host: "*.a", TLS: true}, false, "default certificate"},
+		"the default certificate":            {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, false, "default certificate"},
+		"a certificate":                      {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, true, "certificate of s"},
+		"a certificate that is not there":    {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, false, "no Route"},
+		"a wildcard and default certificate": {v1.EchoIngress{Host: "*.a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, false, "default certificate"},
 	} {
 		ingress := builtIngress(t, c.ingress, true)
 		if got := routeFor(ingress, c.secret); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}
-		c.ingress.Enabled = true
+		c.ingress.Enabled = new(true)
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &c.ingress })
 		if got, want := NoRoute(echo, Config{Routes: true}), routeFor(ingress, true) == "no Route"; (got != "") != want {
 			t.Errorf("%s: the message is %q", name, got)

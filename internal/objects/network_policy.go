@@ -17,7 +17,7 @@ import (
 // servers and companions and scrape their metrics. It allows no traffic from these pods.
 func networkPolicy(echo *v1.Echo, config Config) any {
 	desired := echo.Spec.NetworkPolicy
-	if desired == nil || !desired.Enabled {
+	if desired == nil || !isTrue(desired.Enabled) {
 		return nil
 	}
 	allow := networkingv1ac.NetworkPolicyIngressRule()
@@ -33,7 +33,7 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 	}
 	ports := slices.Clone(requestPorts)
 	if config.Images.FirstParty(config.Images.Of(echo)) { // other images do not have a metrics port
-		ports = slices.Insert(ports, 1, metricsPort(echo))
+		ports = slices.Insert(ports, 1, metricsPort(&echo.Spec))
 	}
 	for _, port := range ports {
 		allow.WithPorts(tcpPort(port))
@@ -79,7 +79,7 @@ func DroppedTraffic(echo *v1.Echo) []string {
 	mayBeOutside := func(peer networkingv1.NetworkPolicyPeer) bool {
 		return peer.NamespaceSelector != nil || peer.IPBlock != nil
 	}
-	if policy == nil || !policy.Enabled || slices.ContainsFunc(policy.From, mayBeOutside) {
+	if policy == nil || !isTrue(policy.Enabled) || slices.ContainsFunc(policy.From, mayBeOutside) {
 		return nil
 	}
 	var dropped []string

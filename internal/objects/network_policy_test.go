@@ -17,7 +17,7 @@ import (
 func TestNetworkPolicy_allowsOnlyRequestsAndScrapes(t *testing.T) {
 	for port, metrics := range map[int32]int32{8080: 9090, 80: 9090, 9090: 9091} {
 		got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
-			e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: true}
+			e.Spec.Port, e.Spec.NetworkPolicy = port, &v1.EchoNetworkPolicy{Enabled: new(true)}
 		}), testConfig).Spec
 		allowed := func(number int32) networkingv1.NetworkPolicyPort {
 			return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(number))}
@@ -37,7 +37,7 @@ func TestNetworkPolicy_allowsOnlyPeersOfFrom(t *testing.T) {
 		{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8", Except: []string{"10.1.0.0/16"}}},
 	}
 	got := liveChild[networkingv1.NetworkPolicy](t, support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: peers}
+		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true), From: peers}
 	}), testConfig).Spec.Ingress
 	if len(got) != 1 || len(got[0].Ports) != 2 { // a second rule would allow more than the first one does
 		t.Fatalf("the rules are %+v", got)
@@ -47,10 +47,10 @@ func TestNetworkPolicy_allowsOnlyPeersOfFrom(t *testing.T) {
 
 func TestDroppedTraffic(t *testing.T) {
 	from := func(peers ...networkingv1.NetworkPolicyPeer) func(*v1.EchoSpec) {
-		return func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: peers} }
+		return func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true), From: peers} }
 	}
 	everything := func(s *v1.EchoSpec) {
-		s.Ingress, s.Gateway, s.Monitoring = &v1.EchoIngress{Enabled: true}, &v1.EchoGateway{Enabled: true}, &v1.EchoMonitoring{Enabled: true}
+		s.Ingress, s.Gateway, s.Monitoring = &v1.EchoIngress{Enabled: new(true)}, &v1.EchoGateway{Enabled: new(true)}, &v1.EchoMonitoring{Enabled: new(true)}
 		s.Service.Type = corev1.ServiceTypeLoadBalancer
 	}
 	service := func(kind corev1.ServiceType) func(*v1.EchoSpec) {

@@ -37,7 +37,7 @@ func PodMonitor(echo *v1.Echo) Child {
 
 // HasMonitoring reports whether an Echo requests monitoring.
 func HasMonitoring(echo *v1.Echo) bool {
-	return echo.Spec.Monitoring != nil && echo.Spec.Monitoring.Enabled
+	return echo.Spec.Monitoring != nil && isTrue(echo.Spec.Monitoring.Enabled)
 }
 
 // MonitoringGroupVersion returns the group and version of the Prometheus Operator's API:

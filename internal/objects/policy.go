@@ -23,14 +23,14 @@ type Policy struct {
 	AnyCheckURL bool
 }
 
-// Check returns an *InvalidSpecError if the policy does not allow an Echo or its desired children, or if fields conflict with each other.
+// Check returns an *InvalidSpecError if the policy does not allow an Echo or its desired children, or if the Echo does not meet the rules.
 func (p Policy) Check(echo *v1.Echo, desired ...Child) error {
 	if echo.Spec.DesiredReplicas() > p.MaxReplicas {
 		return &InvalidSpecError{
 			Message: fmt.Sprintf("The field spec.replicas is %d, but the operator allows at most %d", echo.Spec.DesiredReplicas(), p.MaxReplicas),
 			Advice:  "Lower spec.replicas, or ask an administrator to raise the operator's MAX_REPLICAS."}
 	}
-	if err := validateFields(echo); err != nil {
+	if err := checkRules(echo); err != nil {
 		return err
 	}
 	for _, c := range desired {
@@ -72,62 +72,6 @@ func isBelow(url, base string) bool {
 	}
 	base = strings.TrimSuffix(base, "/")
 	return url == base || strings.HasPrefix(url, base+"/") && !strings.Contains(url+"/", "/../") && !strings.ContainsAny(url[len(base):], `%\`)
-}
-
-// validateFields returns an *InvalidSpecError if fields of an Echo conflict with each other. These rules are not in the schema, so that
-// they can change together with defaults outside the schema.
-func validateFields(echo *v1.Echo) error {
-	if tls := echo.Spec.TLS; hasTLS(&echo.Spec) {
-		port := httpsPort(tls)
-		switch {
-		case port == echo.Spec.Port:
-			return &InvalidSpecError{Message: fmt.Sprintf("The field spec.tls.port %s, the same port as spec.port", isOrDefaults(tls.Port, port)),
-				Advice: "Set one of them to another port, because the containers listen on both."}
-		case port == metricsPort(echo):
-			return &InvalidSpecError{
-				Message: fmt.Sprintf("The field spec.tls.port %s, which is the metrics port of the echo server", isOrDefaults(tls.Port, port)),
-				Advice:  "Set spec.tls.port to another port: metrics use port 9090, or 9091 if spec.port is 9090."}
-		case httpsServicePort(tls) == echo.Spec.Service.Port:
-			return &InvalidSpecError{
-				Message: fmt.Sprintf("The field spec.tls.servicePort %s, the same port as spec.service.port",
-					isOrDefaults(tls.ServicePort, echo.Spec.Service.Port)),
-				Advice: "Set one of them to another port, because the Service has both."}
-		}
-	}
-	if !HasGateway(echo) {
-		return nil
-	}
-	if echo.Spec.Gateway.BackendTLS != nil && !hasTLS(&echo.Spec) {
-		return &InvalidSpecError{Message: "The field spec.gateway.backendTLS requires a certificate for the echo servers",
-			Advice: "Set spec.tls.secretName, or remove spec.gateway.backendTLS."}
-	}
-	if echo.Spec.Gateway.GRPC == nil {
-		return nil
-	}
-	for _, grpc := range echo.Spec.Gateway.GRPC.Hostnames {
-		for _, http := range echo.Spec.Gateway.Hostnames {
-			if covers(http, grpc) || covers(grpc, http) {
-				return &InvalidSpecError{
-					Message: fmt.Sprintf("The host name %s in spec.gateway.grpc.hostnames overlaps %s in spec.gateway.hostnames", grpc, http),
-					Advice:  "Change one of them: a listener accepts a host name from only one kind of route."}
-			}
-		}
-	}
-	return nil
-}
-
-// isOrDefaults returns text that states which port a field holds, and whether the port is the default.
-func isOrDefaults(field, port int32) string {
-	if field == 0 {
-		return fmt.Sprintf("is %d by default", port)
-	}
-	return fmt.Sprintf("is %d", port)
-}
-
-// covers reports whether a pattern, such as *.example.com, matches every name that another host name matches.
-func covers(pattern, name string) bool {
-	domain, wildcard := strings.CutPrefix(pattern, "*.")
-	return pattern == name || wildcard && strings.HasSuffix(name, "."+domain)
 }
 
 // PodSecurity is the Pod Security Standard that pods must meet. The zero value allows all pods.

@@ -121,7 +121,7 @@ func hostnamesOf(names []string) []gatewayv1.Hostname {
 // otherwise.
 func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
 	if echo.Spec.Gateway.BackendTLS != nil && hasTLS(&echo.Spec) {
-		return httpsServicePort(echo.Spec.TLS)
+		return httpsServicePort(&echo.Spec)
 	}
 	return echo.Spec.Service.Port
 }

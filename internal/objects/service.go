@@ -25,7 +25,7 @@ func service(echo *v1.Echo, _ Config) any {
 		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).
 		WithIPFamilies(desired.IPFamilies...)
 	if hasTLS(&echo.Spec) {
-		spec.WithPorts(servicePort(httpsPortName, httpsServicePort(echo.Spec.TLS)).WithName(httpsPortName))
+		spec.WithPorts(servicePort(httpsPortName, httpsServicePort(&echo.Spec)).WithName(httpsPortName))
 	}
 	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
 	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)

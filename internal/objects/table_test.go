@@ -178,7 +178,7 @@ func TestDryRunCopy_copiesOnlyServices(t *testing.T) {
 
 func TestUnserved(t *testing.T) {
 	routed := func(e *v1.Echo) {
-		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
 	}
 	grpc := func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"g.example.com"}} }
 	for name, c := range map[string]struct {
@@ -253,7 +253,7 @@ func TestFirstParty(t *testing.T) {
 	}
 }
 
-func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: new(true)} }
 
 func TestIsMonitoredAs(t *testing.T) {
 	want := PodMonitor(support.Echo("ns", "x", monitored)).Desired

@@ -69,7 +69,7 @@ func ingressURL(echo *v1.Echo) string {
 		path = strings.TrimSuffix(path, "/")
 	}
 	scheme := "http"
-	if ingress.TLS {
+	if servesTLS(ingress) {
 		scheme = "https"
 	}
 	return scheme + "://" + ingress.Host + path

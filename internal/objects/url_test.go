@@ -68,7 +68,7 @@ func TestGatewayURL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			echo := support.Echo("ns", "x", func(e *v1.Echo) {
-				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: c.hostnames, Path: c.path,
+				e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: c.hostnames, Path: c.path,
 					ParentRefs: []v1.EchoGatewayReference{{Name: "missing"}, {Name: "g", SectionName: c.section}}}
 			})
 			gateway := &gatewayv1.Gateway{Namespace: "ns", Name: "g",
@@ -107,7 +107,7 @@ func TestAdmits(t *testing.T) {
 			internal, public := listener("internal", "HTTP", 8080, ""), listener("public", "HTTP", 80, "")
 			internal.AllowedRoutes, public.AllowedRoutes = c.allowed, &gatewayv1.AllowedRoutes{Namespaces: from(gatewayv1.NamespacesFromAll)}
 			echo := support.Echo("ns", "x", func(e *v1.Echo) {
-				e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"a.example.com"},
+				e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{"a.example.com"},
 					ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: namespace}}}
 			})
 			gateway := &gatewayv1.Gateway{Namespace: namespace, Name: "g",
@@ -124,7 +124,7 @@ func TestAdmits(t *testing.T) {
 func TestGatewayKey_distinguishesNamespaces(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
-		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: "other"}}}
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "g", Namespace: "other"}}}
 	})
 	said := RouteConditions(acceptedBy("g", "", "True").Status.RouteStatus, echo, echo.Spec.Gateway.ParentRefs[0])
 	g.Expect(said).To(BeNil(), "the conditions for another Gateway were returned")
@@ -162,22 +162,24 @@ func TestExternalURL(t *testing.T) {
 	}{
 		{func(*v1.Echo) {}, at(address), ""},
 		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Host: "a.example.com"} }, at(), ""},
-		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/"} }, at(address),
+		{func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", Path: "/"}
+		}, at(address),
 			"http://a.example.com"},
 		{func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b", TLS: true}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", Path: "/b", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}
 		}, at(), "https://a.example.com/b"},
-		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true} }, at(address), ""},
+		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true)} }, at(address), ""},
 		{func(e *v1.Echo) {
 			balancer(80)(e)
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true)}
 		}, at(name), "http://lb.example.com"},
-		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "*.example.com"} }, at(address), ""},
+		{func(e *v1.Echo) { e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "*.example.com"} }, at(address), ""},
 		{func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b(/|$)(.*)", PathType: "ImplementationSpecific"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", Path: "/b(/|$)(.*)", PathType: "ImplementationSpecific"}
 		}, at(address), ""},
 		{func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", Path: "/b/", PathType: "Exact"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", Path: "/b/", PathType: "Exact"}
 		}, at(), "http://a.example.com/b/"},
 		{balancer(80), at(), ""},
 		{balancer(80), at(corev1.LoadBalancerIngress{}, name), "http://lb.example.com"},

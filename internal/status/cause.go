@@ -188,16 +188,13 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of each node's problems, or nil if all nodes are healthy. The result includes at most the first maxNodes
-// nodes with problems, in alphabetical order.
-func nodeProblems(nodes map[string]Node) map[string][]string {
-	var named map[string][]string
+// nodeProblems returns the names of each node's problems. The result includes at most the first maxNodes nodes with problems, in
+// alphabetical order.
+func nodeProblems(nodes map[string]Node) []v1.EchoNodeProblems {
+	var named []v1.EchoNodeProblems
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		if problems := ProblemNames(nodes[name].Problems); problems != nil && len(named) < maxNodes {
-			if named == nil {
-				named = map[string][]string{}
-			}
-			named[name] = problems
+			named = append(named, v1.EchoNodeProblems{Name: name, Problems: problems})
 		}
 	}
 	return named

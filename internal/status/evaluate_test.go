@@ -210,7 +210,7 @@ func TestEvaluate_explainsCause(t *testing.T) {
 
 // TestEvaluate_urlsOfAppliedSpec checks that the URLs in the status never come from an unapplied spec.
 func TestEvaluate_urlsOfAppliedSpec(t *testing.T) {
-	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: true, Host: "new.example.com"}}
+	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: new(true), Host: "new.example.com"}}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}
 	seen := Observation{Service: service, Deployment: &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(0))}}}
 	for name, c := range map[string]struct {

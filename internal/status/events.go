@@ -3,7 +3,6 @@ package status
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -70,23 +69,23 @@ func isDegradedByRoutes(degraded *metav1.Condition) bool {
 }
 
 // nodeTransitions returns the transitions of nodes between two statuses, or none if the reconcile did not read the nodes.
-func nodeTransitions(before, after map[string][]string, nodes map[string]Node) []Transition {
+func nodeTransitions(before, after []v1.EchoNodeProblems, nodes map[string]Node) []Transition {
 	if nodes == nil {
 		return nil
 	}
 	var news []Transition
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if !slices.Equal(before[name], after[name]) {
-			news = append(news, nodeTransition(v1.EventNodeProblem, name, "Node %q, which runs %s of this Echo, has a problem: %s", name,
-				plural(nodes[name].Pods, "pod"), describe(nodes[name].Problems)))
+	for _, now := range after {
+		if !slices.Equal(v1.ProblemsOf(before, now.Name), now.Problems) {
+			news = append(news, nodeTransition(v1.EventNodeProblem, now.Name, "Node %q, which runs %s of this Echo, has a problem: %s", now.Name,
+				plural(nodes[now.Name].Pods, "pod"), describe(nodes[now.Name].Problems)))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		switch node, runsPods := nodes[name]; {
+	for _, past := range before {
+		switch node, runsPods := nodes[past.Name]; {
 		case !runsPods:
-			news = append(news, nodeTransition(v1.EventNodeRecovered, name, "Node %q no longer runs pods of this Echo.", name))
+			news = append(news, nodeTransition(v1.EventNodeRecovered, past.Name, "Node %q no longer runs pods of this Echo.", past.Name))
 		case len(node.Problems) == 0:
-			news = append(news, nodeTransition(v1.EventNodeRecovered, name, "Node %q has recovered.", name))
+			news = append(news, nodeTransition(v1.EventNodeRecovered, past.Name, "Node %q has recovered.", past.Name))
 		}
 	}
 	return news

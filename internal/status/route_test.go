@@ -20,7 +20,7 @@ import (
 )
 
 func behindGateway(e *v1.Echo) {
-	e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
+	e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "g"}}}
 }
 
 // routeWith returns a one-minute-old HTTPRoute with the given conditions for a Gateway.
@@ -149,7 +149,7 @@ func TestTransitions_ofRoutes(t *testing.T) {
 		{accepted, []string{"Ready"}}, {refused, []string{"RouteNotAccepted"}}, {refused, nil}, {accepted, []string{"RouteAccepted"}},
 		{accepted, nil}, {refused, []string{"RouteNotAccepted"}}, {nil, nil}, {nil, nil},
 	} {
-		echo.Spec.Gateway.Enabled = step.route != nil
+		echo.Spec.Gateway.Enabled = new(step.route != nil)
 		report := Evaluate(echo, Observation{Deployment: seenDeployment(done, 2, 2, 2), HTTPRoute: step.route, Gateways: there}, nil, now)
 		var got []string
 		for _, transition := range report.Transitions {
@@ -165,7 +165,7 @@ func TestTransitions_ofRoutes(t *testing.T) {
 func TestNotesOn(t *testing.T) {
 	ingress := func(class string) func(*v1.Echo) {
 		return func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: class}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", ClassName: class}
 		}
 	}
 	addressed := &networkingv1.Ingress{Status: networkingv1.IngressStatus{LoadBalancer: networkingv1.IngressLoadBalancerStatus{
@@ -195,7 +195,7 @@ func TestNotesOn(t *testing.T) {
 		"a check without a result":  {checks(v1.CheckPassed, v1.CheckUnknown), Observation{}, []string{"Check b has no result: Why."}},
 		"a check that failed":       {checks(v1.CheckUnknown, v1.CheckFailed, v1.CheckFailed), Observation{}, []string{"Check b failed: Why."}},
 		"what a NetworkPolicy drops": {func(e *v1.Echo) {
-			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: true}, corev1.ServiceTypeNodePort
+			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: new(true)}, corev1.ServiceTypeNodePort
 		}, Observation{}, []string{"The NetworkPolicy drops traffic from node ports. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from."}},
 	} {
 		got := notesOn(support.Echo("ns", "x", c.change), c.seen)

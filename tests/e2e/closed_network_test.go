@@ -39,7 +39,7 @@ var _ = Describe("a check", func() {
 		host := "gateway." + namespace + ".svc"
 		echo := support.Echo(namespace, "closed", func(e *v1.Echo) {
 			e.Spec.Replicas = new(int32(1))
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: host}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: host}
 			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "0 0 1 1 *", Groups: []string{"request"}}} // the test itself runs the check
 		})
 		createReady(ctx, echo)

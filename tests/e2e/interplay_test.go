@@ -47,7 +47,7 @@ var _ = Describe("an Echo that other clients also change", func() {
 	It("is deleted with its namespace", func(ctx SpecContext) {
 		namespace := namespaces.New(ctx)
 		for _, name := range []string{"one", "two", "three"} {
-			echo := support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} })
+			echo := support.Echo(namespace, name, func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)} })
 			Expect(k8s.Create(ctx, echo)).To(Succeed())
 		}
 		waitReady(ctx, support.Echo(namespace, "one"))

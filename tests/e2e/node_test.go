@@ -33,7 +33,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		for _, echo := range []*v1.Echo{one, other} {
 			eventuallyTold(ctx, echo, lost)
 			expectNotReady(ctx, echo, v1.ReasonNodeProblem, "runs on node "+node+", which has a problem: \"Ready is Unknown")
-			eventuallyNodeProblems(ctx, echo, map[string][]string{node: {"NotReady"}})
+			eventuallyNodeProblems(ctx, echo, v1.EchoNodeProblems{Name: node, Problems: []string{"NotReady"}})
 		}
 
 		By("deleting the node together with its pods")
@@ -43,7 +43,7 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 				`NodeProblem Node "`+node+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`,
 				`NodeRecovered Node "`+node+`" no longer runs pods of this Echo.`)
 			expectNotReady(ctx, echo, v1.ReasonUnschedulable, "didn't match Pod's node affinity/selector")
-			eventuallyNodeProblems(ctx, echo, nil)
+			eventuallyNodeProblems(ctx, echo)
 		}
 		waitReady(ctx, here)
 		expectTold(ctx, Default, here)
@@ -60,7 +60,7 @@ func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, messag
 }
 
 // eventuallyNodeProblems waits until an Echo's status reports exactly the given problems.
-func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want map[string][]string) {
+func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want ...v1.EchoNodeProblems) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }

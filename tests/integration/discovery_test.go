@@ -63,7 +63,7 @@ var _ = Describe("APIs that are installed and deleted", Ordered, SpecPriority(1)
 
 	It("make each replica restart once when they are installed", func(ctx SpecContext) {
 		Expect(admin.Create(ctx, support.Echo(namespace, "x", func(e *v1.Echo) {
-			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 		}))).To(Succeed())
 		expectEnds(ctx, 0)
 		gatewayAPI.changeAtOnce(func() { installDefinitions(server.Config, support.GatewayCRDs(ctx)) })

@@ -26,8 +26,8 @@ var _ = Describe("drift", func() {
 		func(ctx SpecContext, kind client.Object, change func(client.Object)) {
 			echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "drifting", func(e *v1.Echo) {
 				e.Spec.Env = []corev1.EnvVar{{Name: "X", Value: "y"}}
-				e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true}
-				e.Spec.Ingress = &v1.EchoIngress{Enabled: true}
+				e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)}
+				e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true)}
 				e.Spec.Service.PortName, e.Spec.Service.AppProtocol = "web", "kubernetes.io/h2c"
 				e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"example.org/owner": "b"}}
 			}))

@@ -18,7 +18,7 @@ import (
 
 var _ = DescribeTable("the API server rejects an invalid gateway", func(ctx SpecContext, field, message string, change func(*v1.Echo)) {
 	err := k8s.Create(ctx, support.Echo("default", "wrong", func(e *v1.Echo) {
-		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{"wrong.example.com"},
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{"wrong.example.com"},
 			ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 	}, change))
 	Expect(err).To(Satisfy(apierrors.IsInvalid))
@@ -48,7 +48,7 @@ var _ = DescribeTable("the API server rejects an invalid gateway", func(ctx Spec
 
 var _ = It("the API server accepts several listeners of a Gateway, and escapes in its path", func(ctx SpecContext) {
 	Expect(k8s.Create(ctx, support.Echo("default", "right", func(e *v1.Echo) {
-		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Path: "/a%20b/~c", ParentRefs: []v1.EchoGatewayReference{
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Path: "/a%20b/~c", ParentRefs: []v1.EchoGatewayReference{
 			{Name: "public", SectionName: "http"}, {Name: "public", SectionName: "https"}, {Name: "public", Namespace: "other"}}}
 	}), client.DryRunAll)).To(Succeed())
 })
@@ -60,7 +60,7 @@ var _ = It("a policy for TLS between a Gateway and the pods is managed like othe
 
 	echo := support.Echo("default", "secure", func(e *v1.Echo) {
 		e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate"}
-		e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
+		e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
 			BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "secure.example.com", CAConfigMap: "ca"}}
 	})
 	foreign := &gatewayv1.BackendTLSPolicy{Namespace: echo.Namespace, Name: echo.Name,

@@ -35,7 +35,7 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 	routed := func(name string, changes ...func(*v1.Echo)) *v1.Echo {
 		return support.Echo(namespace, name, append([]func(*v1.Echo){func(e *v1.Echo) {
 			e.Spec.Replicas = new(int32(0))
-			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{name + ".example.com"},
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{name + ".example.com"},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: gateways}}}
 		}}, changes...)...)
 	}

@@ -49,7 +49,7 @@ var _ = Describe("an Echo", func() {
 		Expect(k8s.Create(ctx, class)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, class)).To(Succeed()) })
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "classed", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "classed.example.com", ClassName: "other"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "classed.example.com", ClassName: "other"}
 		}))
 		ingress := named(&networkingv1.Ingress{}, echo)
 		support.EventuallyObject(ctx, k8s, ingress).Should(HaveField("Spec.IngressClassName", HaveValue(Equal("other"))))
@@ -113,7 +113,7 @@ var _ = Describe("a paused Echo", func() {
 	It("does not change its children, reports their status, and can be deleted", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "paused"))
 		edit(ctx, echo, func(e *v1.Echo) {
-			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, new(int32(5)), &v1.EchoNetworkPolicy{Enabled: true}
+			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, new(int32(5)), &v1.EchoNetworkPolicy{Enabled: new(true)}
 		})
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)

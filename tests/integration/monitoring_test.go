@@ -24,7 +24,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 	const name, own, deploymentName = "monitored", "monitored-own", "echo-operator-controller-manager"
 	var server *envtest.Environment
 	var admin client.Client
-	monitored := func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+	monitored := func(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: new(true)} }
 	monitorOf := func(ctx SpecContext, g Gomega, echo *v1.Echo) *unstructured.Unstructured {
 		monitor := objects.NewPodMonitor()
 		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), monitor)).To(Succeed())

@@ -24,7 +24,7 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		for _, echo := range []*v1.Echo{one, other} {
 			expectNodeEvents(ctx, echo,
 				`NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
-			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(Equal(map[string][]string{node.Name: {"Unschedulable"}}))
+			Expect(echoNow(ctx, Default, namespace, echo.Name).Status.NodeProblems).To(Equal([]v1.EchoNodeProblems{{Name: node.Name, Problems: []string{"Unschedulable"}}}))
 			expectPhase(ctx, echo, v1.PhaseReady)
 		}
 		cordon(ctx, node, false)

@@ -35,7 +35,7 @@ var _ = Describe("a resource quota", func() {
 		},
 		Entry("services", "Service", "services", func(*v1.EchoSpec) {}),
 		Entry("NetworkPolicies", "NetworkPolicy", "count/networkpolicies.networking.k8s.io",
-			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }),
+			func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)} }),
 	)
 
 	DescribeTable("that rejects pods and companions is named in the status and an event", func(ctx SpecContext, name, hard, refusal string) {

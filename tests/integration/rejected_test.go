@@ -42,12 +42,12 @@ var _ = Describe("a spec that is rejected", func() {
 		}, "operator's Pod Security Standard, baseline", "POD_SECURITY",
 			"privileged (container 'echo' must not set securityContext.privileged=true)"),
 		Entry("because its fields exclude each other", true, func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 8080} },
-			"spec.tls.port is 8080, the same port as spec.port."),
+			"The fields spec.tls.port (8443 by default) and spec.port are the same port."),
 		Entry("by the API server, in a Deployment", false, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "NOT=ALLOWED"}} }, "NOT=ALLOWED"),
 		Entry("by the API server, in a Service", false, func(s *v1.EchoSpec) { s.Service.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
 			"spec.ipFamilies[0]: Invalid value: 'IPv6': not configured on this cluster", ". Change spec.service in the Echo."),
 		Entry("by the API server, in a NetworkPolicy", false, func(s *v1.EchoSpec) {
-			s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true,
+			s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true),
 				From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/99"}}}}
 		}, "spec.ingress[0].from[0].ipBlock.cidr", "10.0.0.0/99"),
 	)
@@ -56,7 +56,7 @@ var _ = Describe("a spec that is rejected", func() {
 var _ = Describe("an Ingress that the API server rejects", func() {
 	It("is not recreated: the working Ingress stays", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "kept", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "kept.example.com", ClassName: "nginx"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "kept.example.com", ClassName: "nginx"}
 		}))
 		ingress := named(&networkingv1.Ingress{}, echo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(echo), ingress)).To(Succeed())

@@ -87,7 +87,7 @@ var _ = Describe("the status", func() {
 var _ = Describe("the message of an Echo that is ready", func() {
 	It("mentions an Ingress while it has no address", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "web.example.com", ClassName: "nginx"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "web.example.com", ClassName: "nginx"}
 		}))
 		message := func() AsyncAssertion { return support.EventuallyObject(ctx, k8s, echo) }
 		without := HaveField("Status.Message", HavePrefix("The Ingress has no address yet. "))

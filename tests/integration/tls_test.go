@@ -117,7 +117,7 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 			run, _ := prepare(ctx, "routes", openshiftRules())
 			run()
 			echo := support.Echo("routes-own", "routed", func(e *v1.Echo) {
-				e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", TLS: true, PathType: networkingv1.PathTypeExact}
+				e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", TLS: &v1.EchoIngressTLS{Enabled: new(true)}, PathType: networkingv1.PathTypeExact}
 			})
 			Expect(admin.Create(ctx, echo)).To(Succeed())
 			ingress := &networkingv1.Ingress{Namespace: echo.Namespace, Name: echo.Name}

@@ -131,7 +131,7 @@ func restartOperator(ctx context.Context) {
 	realcluster.Kubectl(ctx, "rollout", "status", "-n", operatorNamespace, operatorDeployment, waitTimeout)
 }
 
-func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: true} }
+func monitored(e *v1.Echo) { e.Spec.Monitoring = &v1.EchoMonitoring{Enabled: new(true)} }
 
 // applyCertificate stores a certificate for an Echo in the Secret that has the Echo's name.
 func applyCertificate(ctx context.Context, echo *v1.Echo, valid time.Duration) {

@@ -9,7 +9,7 @@ import (
 )
 
 // mostValues is the maximum number of values that the chart may have. Users can change less common settings in other ways.
-const mostValues = 15
+const mostValues = 16
 
 // effect contains all changes that a value causes: added lines in objects, and removed lines with the prefix "-".
 type effect struct{ value, set, changes string }
@@ -32,6 +32,8 @@ func effects() []effect {
 		{"monitoring.enabled", "monitoring.enabled=false", "-Role echo-operator-monitoring-role|-RoleBinding echo-operator-monitoring-rolebinding"},
 		{"monitoring.readers", "monitoring.readers[0].name=a,monitoring.readers[0].namespace=b", "ClusterRoleBinding echo-operator-metrics-reader"},
 		{"networkPolicy.enabled", "networkPolicy.enabled=true", "NetworkPolicy echo-operator-controller-manager"},
+		{"admissionPolicy.enabled", "admissionPolicy.enabled=true",
+			"ValidatingAdmissionPolicy echo-operator-rules|ValidatingAdmissionPolicyBinding echo-operator-rules"},
 		{"crds.enabled", "crds.enabled=false", "-CustomResourceDefinition echoes.example.com"},
 		{"crds.keep", "crds.keep=false", "-helm.sh/resource-policy: keep"},
 	}

@@ -102,7 +102,7 @@ func changes() []scenario {
 			s.Response = &v1.EchoResponse{StatusCode: 418, Body: "b", Headers: []v1.EchoHeader{{Name: "X", Value: "y"}}}
 		}},
 		{"ingress", func(s *v1.EchoSpec) {
-			s.Ingress = &v1.EchoIngress{Enabled: true, Host: "a.example.com", ClassName: "c", TLS: true}
+			s.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a.example.com", ClassName: "c", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}
 		}},
 		{"service", func(s *v1.EchoSpec) { // the operator recreates the Service when the IP families are unset
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
@@ -110,11 +110,11 @@ func changes() []scenario {
 		}},
 		{"application protocol", func(s *v1.EchoSpec) { s.Service.AppProtocol = "kubernetes.io/h2c" }},
 		{"ingress without a host", func(s *v1.EchoSpec) {
-			s.Ingress = &v1.EchoIngress{Enabled: true, Path: "/e(/|$)(.*)", PathType: networkingv1.PathTypeImplementationSpecific}
+			s.Ingress = &v1.EchoIngress{Enabled: new(true), Path: "/e(/|$)(.*)", PathType: networkingv1.PathTypeImplementationSpecific}
 		}},
 		{"replicas", func(s *v1.EchoSpec) { s.Replicas = nil }},
 		{"common metadata", commonMetadata},
-		{"network policy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }},
+		{"network policy", func(s *v1.EchoSpec) { s.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)} }},
 		{"placement", func(s *v1.EchoSpec) {
 			s.NodeSelector, s.Tolerations = map[string]v1.LabelValue{"a": "b"}, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 			s.ServiceAccountName = "mesh"
@@ -182,7 +182,7 @@ func checks() []scenario {
 func routes() []scenario {
 	created := func(s *simulation) {
 		s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) {
-			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "public"}},
 				Hostnames: []string{"x.example.com"}}
 		}))
 	}
@@ -216,7 +216,7 @@ func createGateway(s *simulation) {
 func create(s *simulation) { s.create(echoKey, support.Echo("ns", "x")) }
 
 func createPolicy(s *simulation) {
-	s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true} }))
+	s.create(echoKey, support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)} }))
 }
 
 func remove(s *simulation) { s.drop(echoKey) }
@@ -254,7 +254,7 @@ func portName(name string) func(*v1.EchoSpec) {
 	return func(s *v1.EchoSpec) {
 		s.Service.PortName, s.Ingress = name, nil
 		if name != "" {
-			s.Ingress = &v1.EchoIngress{Enabled: true}
+			s.Ingress = &v1.EchoIngress{Enabled: new(true)}
 		}
 	}
 }

@@ -71,13 +71,15 @@ func emptyFields(e *v1.Echo) {
 	e.Spec.Args = []string{"", "$$", "\u2028"}
 	e.Spec.Env = []corev1.EnvVar{{Name: "A"}, {Name: "ECHO_RESPONSE_BODY", ValueFrom: &corev1.EnvVarSource{
 		SecretKeyRef: &corev1.SecretKeySelector{Name: "s", Key: "k", Optional: new(false)}}}}
-	e.Spec.Response, e.Spec.TLS, e.Spec.Ingress = &v1.EchoResponse{}, &v1.EchoTLS{}, &v1.EchoIngress{Enabled: true, TLS: true}
+	e.Spec.Response, e.Spec.TLS = &v1.EchoResponse{}, &v1.EchoTLS{}
+	e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}
 	e.Spec.Resources, e.Spec.Affinity = &corev1.ResourceRequirements{}, &corev1.Affinity{}
 	e.Spec.PodSecurityContext, e.Spec.SecurityContext = &corev1.PodSecurityContext{}, &corev1.SecurityContext{Privileged: new(false)}
-	e.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(0))}}
+	e.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists,
+		Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(0))}}
 	e.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "t",
 		WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{}}}
-	e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{
+	e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true), From: []networkingv1.NetworkPolicyPeer{
 		{NamespaceSelector: &metav1.LabelSelector{}, PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{}}}}}
 }
 
@@ -98,15 +100,15 @@ func EveryField(e *v1.Echo) {
 		Server:    v1.EchoServer{Controls: v1.ControlsFull, Identity: new(false)},
 		Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.5")}},
 		Service:   everyServiceField(),
-		TLS:       &v1.EchoTLS{SecretName: "certificate", Port: 8443, ServicePort: 443, ClientCertificate: v1.ClientCertificateRequire},
-		Ingress: &v1.EchoIngress{Enabled: true, Host: "echo.example.com", Path: "/e", PathType: networkingv1.PathTypePrefix,
-			ClassName: "nginx", TLS: true, TLSSecretName: "certificate", Annotations: map[string]string{"c": "d"}},
-		Gateway: &v1.EchoGateway{Enabled: true,
+		TLS:       &v1.EchoTLS{SecretName: "certificate", Port: 8443, ClientCertificate: v1.ClientCertificateRequire},
+		Ingress: &v1.EchoIngress{Enabled: new(true), Host: "echo.example.com", Path: "/e", PathType: networkingv1.PathTypePrefix,
+			ClassName: "nginx", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "certificate"}, Annotations: map[string]string{"c": "d"}},
+		Gateway: &v1.EchoGateway{Enabled: new(true),
 			ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: "gateways", SectionName: "https"}, {Name: "own"}},
 			Hostnames:  []string{"echo.example.com"}, Path: "/e", GRPC: &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}},
 			BackendTLS: &v1.EchoGatewayBackendTLS{Hostname: "x.ns.svc", CAConfigMap: "ca"}, Annotations: map[string]string{"e": "f"}},
 		DisruptionBudget: v1.EchoDisruptionBudget{MaxUnavailable: new(int32(2))},
-		NetworkPolicy: &v1.EchoNetworkPolicy{Enabled: true, From: []networkingv1.NetworkPolicyPeer{
+		NetworkPolicy: &v1.EchoNetworkPolicy{Enabled: new(true), From: []networkingv1.NetworkPolicyPeer{
 			{IPBlock: &networkingv1.IPBlock{CIDR: "10.1.0.0/16", Except: []string{"10.1.1.0/24"}}}}},
 		Checks: []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "https://echo.example.com/e", Address: "192.0.2.1", CAConfigMap: "ca",
 			Groups: []string{"client"}, Expect: []v1.EchoExpectation{{Fact: "client.address", Value: "kept"}}, DeadlineSeconds: 60}},

@@ -23,6 +23,9 @@ func edits(root string) map[string]edit {
 	kinds := objects.Table()
 	groups, _ := pathcheck.GroupNames()
 	return map[string]edit{
+		"config/components/admission-policy/admission_policy.yaml": func(string) (string, error) {
+			return admissionPolicy(objects.Rules()), nil
+		},
 		"internal/kinds/zz_generated.kinds.go":        func(string) (string, error) { return tableOf(kinds), nil },
 		"controllers/zz_generated.rights.go":          func(string) (string, error) { return rightsOn(kinds), nil },
 		"api/v1/echo_types.go":                        func(file string) (string, error) { return withResources(file, kinds) },

@@ -1,4 +1,4 @@
-// Tables writes the files that are generated from the project's tables: the kinds in internal/objects/table.go, pathcheck's groups
+// Tables writes the files that are generated from the project's tables: the kinds and the rules in internal/objects, pathcheck's groups
 // and facts, the alerts in internal/telemetry, and the dashboard's panels in config/grafana.
 //
 // usage: tables      (from the root of the project)

@@ -25,7 +25,7 @@ func TestDocs_nameEveryKind(t *testing.T) {
 // TestEdits_withoutAPlace checks that a table whose place is gone is an error. `make verify` shows that the files are current.
 func TestEdits_withoutAPlace(t *testing.T) {
 	for name, edit := range edits("../..") {
-		if strings.Contains(name, "zz_generated.") { // these files are completely generated
+		if strings.Contains(name, "zz_generated.") || strings.Contains(name, "admission_policy.") { // these files are completely generated
 			continue
 		}
 		if _, err := edit("other"); !errors.Is(err, errNoPlace) {

@@ -41,7 +41,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 
 	It("passes while the gateway does what is expected", func(ctx SpecContext) {
 		Expect(k8s.Create(ctx, support.Echo(namespace, "web", func(e *v1.Echo) {
-			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{traefik.host("web")},
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{traefik.host("web")},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: traefik.namespace}}}
 			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "*/2 * * * *", CAConfigMap: "gateway",
 				Expect: []v1.EchoExpectation{{Fact: "client.spoofable", Value: "no"}, {Fact: "tls.trust", Value: "yes"}}}}

@@ -21,7 +21,7 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	var namespace string
 	routed := func(name, hostname string, changes ...func(*v1.Echo)) *v1.Echo {
 		return support.Echo(namespace, name, append([]func(*v1.Echo){func(e *v1.Echo) {
-			e.Spec.Gateway = &v1.EchoGateway{Enabled: true, Hostnames: []string{hostname},
+			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{hostname},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: traefik.namespace}}}
 		}}, changes...)...)
 	}
@@ -57,8 +57,8 @@ var _ = Describe("Echoes behind Traefik", Ordered, func() {
 	It("respond by the URL of an Ingress", func(ctx SpecContext) {
 		certificate(ctx, namespace, "ingress", traefik.host("ingress"))
 		Expect(k8s.Create(ctx, support.Echo(namespace, "ingress", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: true, Host: traefik.host("ingress"), ClassName: "traefik", Path: "/echo", TLS: true,
-				TLSSecretName: "ingress"}
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: traefik.host("ingress"), ClassName: "traefik", Path: "/echo",
+				TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "ingress"}}
 		}))).To(Succeed())
 		url := expectURL(ctx, namespace, "ingress")
 		Expect(url).To(Equal("https://" + traefik.host("ingress") + "/echo"))

@@ -102,6 +102,7 @@ func problems(schema map[string]any, d Descriptor) []string {
 		}
 	}
 	values, _ := field["enum"].([]any)
+	values = slices.DeleteFunc(values, func(value any) bool { return value == "" }) // the form omits a field without a value
 	isMissing := func(in []any) func(any) bool { return func(value any) bool { return !slices.Contains(in, value) } }
 	if len(choices) > 0 && len(values) > 0 && (slices.ContainsFunc(values, isMissing(choices)) || slices.ContainsFunc(choices, isMissing(values))) {
 		all = append(all, fmt.Sprintf("its widget offers %v, but the field allows %v", choices, values))

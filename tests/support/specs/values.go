@@ -84,7 +84,7 @@ func integersOf(name string) []int64 {
 		return []int64{80, 8080, 8081, 9090, 9091, 443}
 	case "statusCode":
 		return []int64{200, 404, 599}
-	case "servicePort":
+	case "httpsPort":
 		return []int64{443, 8443, 80}
 	case "percentage":
 		return []int64{1, 50, 100}
@@ -158,11 +158,13 @@ func fitOperator(f Field, value map[string]any) {
 // AddRequired sets the fields that other fields require.
 func AddRequired(spec map[string]any) {
 	if ingress, given := spec["ingress"].(map[string]any); given {
-		if ingress["tls"] == true && ingress["tlsSecretName"] == nil && ingress["host"] == nil {
-			ingress["host"] = "echo.example.com"
+		if tls, given := ingress["tls"].(map[string]any); given {
+			tls["enabled"], ingress["host"] = true, "echo.example.com"
 		}
-		if ingress["tlsSecretName"] != nil {
-			ingress["tls"] = true
+	}
+	for _, part := range []string{"ingress", "gateway", "networkPolicy"} {
+		if fields, given := spec[part].(map[string]any); given && fields["enabled"] == nil {
+			fields["enabled"] = true
 		}
 	}
 	if tls, given := spec["tls"].(map[string]any); given && tls["secretName"] == nil {
