@@ -127,6 +127,26 @@ func TestSafeChangesAreAccepted(t *testing.T) {
 	}
 }
 
+// TestGrowth_isAccepted checks that OLM v1 accepts each field that a later version may add. The integration tests check that no rule of
+// the schema rejects Echoes with these fields.
+func TestGrowth_isAccepted(t *testing.T) {
+	for _, grown := range read[[]struct {
+		Field  string
+		Schema property
+	}](t, "tests", "packaging", "testdata", "growth.yaml") {
+		from, to := currentCRD(t), currentCRD(t)
+		added := false
+		eachField("", to.Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, schema *property) {
+			if name, found := strings.CutPrefix(grown.Field, path+"."); found && !strings.Contains(name, ".") {
+				schema.Properties[name], added = grown.Schema, true
+			}
+		})
+		if reasons := rejections(t, from, to); !added || len(reasons) > 0 {
+			t.Errorf("%s: added: %t; rejected because of %q", grown.Field, added, reasons)
+		}
+	}
+}
+
 // newObject returns the schema of an object with every feature that would be unsafe to add to an existing field.
 func newObject() property {
 	return property{Type: "object", Required: []string{"a"},
