@@ -27,13 +27,15 @@ var _ = Describe("a user with the role", func() {
 				Expect(can(namespace, what)).To(HaveSuffix(": no"))
 			}
 		},
-		Entry("view", SpecTimeout(5*time.Minute), "view", []string{"get echoes", "list echoes", "watch echoes"},
+		Entry("view", SpecTimeout(5*time.Minute), "view",
+			[]string{"get echoes", "list echoes", "watch echoes", "get echoes --subresource=status", "get echoes --subresource=scale"},
 			[]string{"create echoes", "update echoes --subresource=scale", "delete echoes", "patch echoes"}),
 		Entry("edit", SpecTimeout(5*time.Minute), "edit",
 			[]string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
-			[]string{"update echoes --subresource=status", "update echoes --subresource=finalizers"}),
+			[]string{"update echoes --subresource=status", "patch echoes --subresource=status", "update echoes --subresource=finalizers"}),
 		Entry("admin", SpecTimeout(5*time.Minute), "admin",
-			[]string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "update echoes --subresource=status",
-				"update echoes --subresource=finalizers"}, nil),
+			[]string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "get echoes --subresource=status",
+				"update echoes --subresource=finalizers"},
+			[]string{"update echoes --subresource=status", "patch echoes --subresource=status"}),
 	)
 })
