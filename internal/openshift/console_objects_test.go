@@ -155,7 +155,7 @@ func TestConsoleObjects_quickStartIcon(t *testing.T) {
 // TestConsoleObjects_matchesRole checks that the operator may change only its own samples and quick starts.
 func TestConsoleObjects_matchesRole(t *testing.T) {
 	g := NewWithT(t)
-	text, err := os.ReadFile("../../config/rbac/openshift_role.yaml")
+	text, err := os.ReadFile("../../config/manifests/console_role.yaml")
 	g.Expect(err).NotTo(HaveOccurred())
 	role := &rbacv1.ClusterRole{}
 	g.Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())

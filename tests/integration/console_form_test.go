@@ -304,7 +304,7 @@ var _ = Describe("samples and quick starts in the OpenShift console", Ordered, f
 			Expect(admin.Create(ctx, &corev1.Namespace{Name: name + "-own"})).To(Succeed())
 			user := addOperator(ctx, server, admin, name, []string{name + "-own"})
 			Expect(controlplane.Grant(ctx, admin, "operator-"+name, metav1.NamespaceAll,
-				manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
+				manifest("manifests/console_role.yaml", &rbacv1.ClusterRole{}).Rules)).To(Succeed())
 			Expect(admin.Create(ctx, &rbacv1.ClusterRole{Name: "of-olm-" + name, Labels: map[string]string{
 				"olm.owner": "echo-operator.v0.1.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": name + "-own"}})).To(Succeed())
 			startProgram([]string{"KUBECONFIG=" + writeKubeconfig(user.kubeconfig), "WATCH_NAMESPACE=" + name + "-own",

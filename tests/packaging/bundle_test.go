@@ -15,6 +15,7 @@ import (
 	"github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 )
@@ -142,6 +143,44 @@ func TestRules_grantNoSecrets(t *testing.T) {
 			if slices.Contains(granted, "*") || slices.Contains(granted, "secrets") || len(rule.NonResourceURLs) > 0 {
 				t.Errorf("the rule %+v grants too much", rule)
 			}
+		}
+	}
+}
+
+// TestUserRoles_neverWriteStatus checks which rights on the subresources of Echoes the roles for users grant. Only the operator writes the
+// status.
+func TestUserRoles_neverWriteStatus(t *testing.T) {
+	for role, want := range map[string]string{
+		"viewer": "get echoes/scale, get echoes/status",
+		"editor": "get echoes/scale, get echoes/status, patch echoes/scale, update echoes/scale",
+		"admin":  "get echoes/scale, get echoes/status, patch echoes/scale, update echoes/finalizers, update echoes/scale",
+	} {
+		var granted []string
+		for _, rule := range read[rbacv1.ClusterRole](t, "config", "rbac", "echo_"+role+"_role.yaml").Rules {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					if strings.Contains(resource, "/") {
+						granted = append(granted, verb+" "+resource)
+					}
+				}
+			}
+		}
+		slices.Sort(granted)
+		if got := strings.Join(granted, ", "); got != want {
+			t.Errorf("the %s can %s, want %s", role, got, want)
+		}
+	}
+}
+
+// TestClusterRoles_areListedOnlyForConsole checks that the operator can list ClusterRoles only if OLM installed it, and that the page on
+// OperatorHub explains this right and the rights of users.
+func TestClusterRoles_areListedOnlyForConsole(t *testing.T) {
+	if rendered := fmt.Sprint(kustomized(t, "resources: [../config/default]")); strings.Contains(rendered, "clusterroles") {
+		t.Error("install.yaml grants rights on ClusterRoles")
+	}
+	for _, want := range []string{"The operator can list ClusterRoles.", "as any ServiceAccount of the namespace.", "`POD_SECURITY` restricts"} {
+		if !strings.Contains(bundleCSV(t).Spec.Description, want) {
+			t.Errorf("the description does not contain %q", want)
 		}
 	}
 }

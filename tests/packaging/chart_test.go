@@ -147,6 +147,10 @@ func TestChart_describesItself(t *testing.T) {
 			t.Errorf("annotation %s: %v", name, err)
 		}
 	}
+	level := loadChart(t).Metadata.Annotations["artifacthub.io/operatorCapabilities"]
+	if want := bundleCSV(t).Annotations["capabilities"]; level != want {
+		t.Errorf("the chart has the capability level %q, but the bundle has %q", level, want)
+	}
 	notes, err := render(t, "watchNamespaces={team-a,team-b}")
 	if err != nil {
 		t.Fatal(err)
