@@ -78,6 +78,18 @@ var _ = Describe("the form of a value", func() {
 		}),
 	)
 
+	DescribeTable("is explained by kubectl, also in a field with a Kubernetes type", func(ctx SpecContext, field, want string) {
+		Eventually(func() (string, error) { // the API server publishes the schema soon after it serves the kind
+			output, err := kubectlCommand(ctx, "explain", "echoes."+field).Output()
+			return strings.Join(strings.Fields(string(output)), " "), err
+		}).WithContext(ctx).Should(And(ContainSubstring(want), Not(ContainSubstring("<no description>"))))
+	},
+		Entry("a variable", "spec.env.valueFrom.secretKeyRef", "secretKeyRef selects a key of a Secret in the same namespace."),
+		Entry("a toleration", "spec.tolerations", "tolerationSeconds is how many seconds a pod stays on a node"),
+		Entry("a security context", "spec.securityContext", "privileged specifies whether processes in the container"),
+		Entry("a condition", "status.conditions", "reason is the reason for the status of the condition"),
+	)
+
 	// A stored object that cannot be decoded would stop the operator in all namespaces.
 	DescribeTable("is rejected if the operator cannot decode it", func(ctx SpecContext, spec string) {
 		command := kubectlCommand(ctx, "create", "--dry-run=server", "-f", "-")

@@ -157,8 +157,8 @@ func (r rule) name(matched, file string) name {
 	return name{text, with(r.page, file), with(r.end, text)}
 }
 
-// fields returns the fields of an Echo that have no documented subfields, such as spec.checks[].name. Subfields of Kubernetes' own types
-// have no description in the CustomResourceDefinition, because Kubernetes documents them.
+// fields returns the fields of an Echo that have no subfields, such as spec.checks[].name. Subfields of Kubernetes' own types are omitted,
+// because Kubernetes documents them. The arguments of finish-crd in the Makefile are the fields with these types.
 func fields(root string) ([]name, error) {
 	text, err := os.ReadFile(filepath.Join(root, "config/crd/bases/example.com_echoes.yaml"))
 	if err != nil {
@@ -168,19 +168,24 @@ func fields(root string) ([]name, error) {
 	if err := yaml.Unmarshal(text, &crd); err != nil {
 		return nil, err
 	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		return nil, err
+	}
+	ofKubernetes := regexp.MustCompile(`\b(spec|status)\.[\w.]+`).FindAllString(string(makefile), -1)
 	schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
-	return append(leaves("spec", schema["spec"]), leaves("status", schema["status"])...), nil
+	return append(leaves("spec", schema["spec"], ofKubernetes), leaves("status", schema["status"], ofKubernetes)...), nil
 }
 
 // leaves returns the leaf fields in the schema of the field at a path.
-func leaves(path string, schema apiextensionsv1.JSONSchemaProps) []name {
+func leaves(path string, schema apiextensionsv1.JSONSchemaProps, ofKubernetes []string) []name {
 	if schema.Items != nil {
-		return leaves(path+"[]", *schema.Items.Schema)
+		return leaves(path+"[]", *schema.Items.Schema, ofKubernetes)
 	}
 	var all []name
-	for _, field := range slices.Sorted(maps.Keys(schema.Properties)) {
-		if schema.Properties[field].Description != "" {
-			all = append(all, leaves(path+"."+field, schema.Properties[field])...)
+	if !slices.Contains(ofKubernetes, strings.ReplaceAll(path, "[]", "")) {
+		for _, field := range slices.Sorted(maps.Keys(schema.Properties)) {
+			all = append(all, leaves(path+"."+field, schema.Properties[field], ofKubernetes)...)
 		}
 	}
 	if len(all) == 0 {

@@ -3,11 +3,12 @@
 // usage: finish-crd FILE [-]FIELD...      (a FIELD is a path as in kubectl explain: spec.env)
 //
 // finish-crd adds the object's name to the schema, so that a rule can report the name as the invalid field. The FIELDs have Kubernetes
-// types, and finish-crd removes descriptions and defaults below them. Descriptions change with each Kubernetes release and make up most of
-// the file. OLM v1 rejects upgrades that change the description of an existing field. The defaults are for fields in nested objects that do
-// not exist by default. A form that submits these defaults, as the OpenShift console's form does, requests a reference to nothing.
-// finish-crd preserves the descriptions of the FIELDs themselves. If a FIELD follows "-", finish-crd removes the field, because the field
-// requires another pod field that an Echo does not have. Kubernetes would reject each pod with that field.
+// types. Below them, finish-crd replaces each description with the one in descriptions.yaml, because descriptions change with each
+// Kubernetes release, and OLM v1 rejects upgrades that change the description of an existing field. A field without a description in
+// descriptions.yaml, such as a new field in Kubernetes, is an error. finish-crd removes the defaults below the FIELDs. The defaults are for
+// fields in nested objects that do not exist by default. A form that submits these defaults, as the OpenShift console's form does, requests
+// a reference to nothing. finish-crd preserves the descriptions of the FIELDs themselves. If a FIELD follows "-", finish-crd removes the
+// field, because the field requires another pod field that an Echo does not have. Kubernetes would reject each pod with that field.
 //
 // The generated pattern for quantities accepts exponents that resource.Quantity cannot parse, or takes minutes to parse. One object with
 // such a quantity would stop the operator in all namespaces, because no list that contains the object can be decoded. Below the FIELDs,
@@ -17,25 +18,34 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
+
+//go:embed descriptions.yaml
+var ownDescriptions string
 
 func main() {
 	if len(os.Args) < 3 {
 		fmt.Fprintln(os.Stderr, "usage: finish-crd FILE [-]FIELD...")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2:]); err != nil {
+	if err := run(os.Args[1], ownDescriptions, os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "finish-crd: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(file string, fields []string) error {
+func run(file, texts string, fields []string) error {
+	var table descriptions
+	if err := yaml.Unmarshal([]byte(texts), &table.texts); err != nil {
+		return err
+	}
 	crd, err := yaml.ReadFile(file)
 	if err != nil {
 		return err
@@ -45,15 +55,18 @@ func run(file string, fields []string) error {
 		return fmt.Errorf("%s has no spec.versions (%w)", file, err)
 	}
 	for _, version := range versions.Content() {
-		if err := finish(yaml.NewRNode(version), fields); err != nil {
+		if err := finish(yaml.NewRNode(version), fields, &table); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
+	}
+	if len(table.missing) > 0 {
+		return fmt.Errorf("%s: descriptions.yaml has no description of %s", file, strings.Join(table.missing, ", "))
 	}
 	return yaml.WriteFile(crd, file)
 }
 
 // finish completes a version's schema.
-func finish(version *yaml.RNode, fields []string) error {
+func finish(version *yaml.RNode, fields []string, table *descriptions) error {
 	name, err := yaml.Parse("type: string\n")
 	if err != nil {
 		return err
@@ -62,11 +75,24 @@ func finish(version *yaml.RNode, fields []string) error {
 		yaml.SetField("name", name)); err != nil {
 		return err
 	}
+	root, err := version.Pipe(yaml.Lookup("schema", "openAPIV3Schema", "properties"))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if field := root.Field(name); field != nil {
+			table.describe(field.Value.YNode(), name)
+		}
+	}
 	for _, field := range fields {
 		if removed, found := strings.CutPrefix(field, "-"); found {
 			if err := remove(version, removed); err != nil {
 				return err
 			}
+		}
+	}
+	for _, field := range fields {
+		if strings.HasPrefix(field, "-") {
 			continue
 		}
 		schema, err := version.Pipe(yaml.Lookup(pathOf(field)...))
@@ -78,7 +104,7 @@ func finish(version *yaml.RNode, fields []string) error {
 		}
 		for _, key := range []string{"items", "properties", "additionalProperties"} {
 			if below, err := schema.Pipe(yaml.Lookup(key)); err == nil && below != nil {
-				strip(below.YNode(), key == "properties")
+				table.rewrite(below.YNode(), field, key == "properties")
 			}
 		}
 	}
@@ -114,13 +140,19 @@ func pathOf(field string) []string {
 // quantity is the pattern that matches all strings that resource.Quantity can parse quickly.
 const quantity = `^[-+]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$`
 
-// strip removes all descriptions and defaults in a schema. If names is true, node maps field names to schemas, and "description" can be one
-// of these names.
-func strip(node *yaml.Node, names bool) {
+// descriptions holds the descriptions of fields by the end of the field's path, and the paths of fields without a description.
+type descriptions struct {
+	texts   map[string]string
+	missing []string
+}
+
+// rewrite replaces the descriptions in the schema of the field at a path, and removes its defaults. If names is true, node maps field names
+// to schemas, and "description" can be one of these names.
+func (d *descriptions) rewrite(node *yaml.Node, path string, names bool) {
 	switch node.Kind {
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
-			strip(item, false)
+			d.rewrite(item, path, false)
 		}
 	case yaml.MappingNode:
 		isQuantity := isQuantity(node)
@@ -133,12 +165,35 @@ func strip(node *yaml.Node, names bool) {
 			if key.Value == "pattern" && !names && isQuantity {
 				value.Value = quantity
 			}
-			strip(value, key.Value == "properties" && !names)
+			if names {
+				d.rewrite(value, path+"."+key.Value, false)
+				d.describe(value, path+"."+key.Value)
+			} else {
+				d.rewrite(value, path, key.Value == "properties")
+			}
 			kept = append(kept, key, value)
 		}
 		kept = append(kept, missingBounds(kept)...)
 		node.Content = kept
 	}
+}
+
+// describe sets the description in the schema of the field at a path. The longest key that matches the path applies.
+func (d *descriptions) describe(schema *yaml.Node, path string) {
+	for key, found := strings.ReplaceAll(path, "[]", ""), true; found; _, key, found = strings.Cut(key, ".") {
+		if text := d.texts[key]; text != "" {
+			at := 0
+			for at < len(schema.Content) && schema.Content[at].Value < "description" { // the keys are sorted
+				at += 2
+			}
+			if at < len(schema.Content) && schema.Content[at].Value == "description" {
+				schema.Content = slices.Delete(schema.Content, at, at+2)
+			}
+			schema.Content = slices.Insert(schema.Content, at, yaml.NewStringRNode("description").YNode(), yaml.NewStringRNode(text).YNode())
+			return
+		}
+	}
+	d.missing = append(d.missing, path)
 }
 
 // missingBounds returns the bounds for a 32-bit number. For other schemas, and for schemas that already have bounds, it returns none.
