@@ -31,12 +31,12 @@ type EchoGateway struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=55,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Path string `json:"path,omitempty"`
 
-	// grpc configures a GRPCRoute in addition to the HTTPRoute.
+	// grpc configures a GRPCRoute, which exists in addition to the HTTPRoute while the gateway is enabled.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="gRPC",order=56,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	GRPC *EchoGatewayGRPC `json:"grpc,omitempty"`
 
-	// backendTLS configures a BackendTLSPolicy, so that Gateways connect to the echo servers over HTTPS. Requires spec.tls.
+	// backendTLS configures a BackendTLSPolicy, which exists while the gateway is enabled, so that Gateways connect to the echo servers over HTTPS. Requires spec.tls.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backend TLS",order=58,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	BackendTLS *EchoGatewayBackendTLS `json:"backendTLS,omitempty"`

@@ -55,7 +55,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
-	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer.
+	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer. Changing or removing this field recreates the Service with new addresses.
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
@@ -81,7 +81,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP families",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 
-	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them), or RequireDualStack. Defaults to SingleStack.
+	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them), or RequireDualStack. Defaults to SingleStack. Removing PreferDualStack or RequireDualStack recreates the Service with new addresses.
 	// +kubebuilder:validation:Enum="";SingleStack;PreferDualStack;RequireDualStack
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
@@ -128,7 +128,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
 	PathType networkingv1.PathType `json:"pathType,omitempty"`
 
-	// className is the name of the IngressClass. Defaults to the default IngressClass of the cluster.
+	// className is the name of the IngressClass. Defaults to the default IngressClass of the cluster. Removing this field recreates the Ingress.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
@@ -185,7 +185,7 @@ type EchoNetworkPolicy struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the echo servers: pods, namespaces, or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
+	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. In a NetworkPolicy, an empty list allows all clients; here, it does not. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -210,14 +210,14 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",order=33,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName,omitempty"`
 
-	// port is the HTTPS port that the containers listen on. Defaults to 8443.
+	// port is the HTTPS port that the echo servers and companions listen on. Defaults to 8443. It must differ from the HTTP port and, with the operator's echo server, from the metrics port: 9090, or 9091 if the HTTP port is 9090.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional. Require rejects clients whose certificate is missing or cannot be verified with ca.crt in the Secret. Defaults to None.
+	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional and rejects no client, even if its certificate cannot be verified. Require rejects clients whose certificate is missing or cannot be verified with ca.crt in the Secret. Defaults to None.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +optional

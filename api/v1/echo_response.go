@@ -92,7 +92,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of times that the fault applies to the same request. Later attempts succeed. Defaults to all attempts.
+	// failures is the number of times that the fault applies to the same request. Later attempts succeed. Each pod counts on its own, so more attempts fail if they reach different pods. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
@@ -110,7 +110,7 @@ const (
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe permits changes that do not affect caches, proxies, or other users' browsers. Full permits all changes and is for private networks only. None permits no changes. Defaults to Safe.
+	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, and the format, and headers that do not affect caches, proxies, or other users' browsers. Full also permits other headers and broken connections, and is for private networks only. None permits no changes. With Safe and Full, requests can ask for so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +kubebuilder:default=Safe

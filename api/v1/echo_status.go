@@ -61,7 +61,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=9,xDescriptors={"urn:alm:descriptor:text"}
 	Companions int32 `json:"companions,omitempty"`
 
-	// pods lists the names of the pods by state: Ready, NotReady, Pending, Failed, or Terminating. At most 50 names are listed per state.
+	// pods lists the names of the echo server pods by state: Ready, NotReady, Pending, Failed, or Terminating. At most 50 names are listed per state.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
 	Pods map[string][]string `json:"pods,omitzero"`

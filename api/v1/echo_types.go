@@ -47,7 +47,7 @@ type EchoList struct {
 
 // EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. If the number exceeds the operator's limit (MAX_REPLICAS), the Echo fails with the reason InvalidSpec.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. The operator allows at most 20, unless an administrator sets another limit (MAX_REPLICAS), for example in the operator's Subscription. Above the limit, the Echo fails with the reason InvalidSpec.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -55,14 +55,14 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// image is the container image to run. The container must listen on the port in the port field. Defaults to the operator's echo server image.
+	// image is the container image of the echo servers and companions. The container must listen on the port in the port field. Defaults to the operator's echo server image.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S*$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image",order=90,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image,omitempty"`
 
-	// port is the port that the containers listen on. Defaults to 8080.
+	// port is the port that the echo servers and companions listen on. Defaults to 8080.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=8080
@@ -70,7 +70,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=91,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// env is a list of environment variables to set in the containers. These variables take precedence over the variables that the operator sets.
+	// env is a list of environment variables to set in the echo servers and companions. A variable replaces the variable with the same name that the operator sets.
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['SERVICE_NAME', 'INGRESS_NAME'])",message="The operator sets SERVICE_NAME and INGRESS_NAME. They must not be specified."
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.name')",message="The operator sets POD_NAME. Omit it, or set valueFrom.fieldRef.fieldPath to metadata.name."
@@ -85,7 +85,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment variables",order=93,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// args are the arguments to the entrypoint of the containers. Defaults to the CMD of the image.
+	// args are the arguments to the entrypoint of the echo servers and companions. Defaults to the CMD of the image.
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:items:MaxLength=32767
 	// +listType=atomic
@@ -93,7 +93,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// imagePullPolicy specifies when to pull the image: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
+	// imagePullPolicy specifies when to pull the image of the echo servers and companions: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
 	// +kubebuilder:validation:Enum="";Always;IfNotPresent;Never
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
@@ -150,7 +150,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod disruption budget",order=62
 	DisruptionBudget EchoDisruptionBudget `json:"disruptionBudget,omitempty,omitzero"`
 
-	// networkPolicy configures a NetworkPolicy that restricts the network traffic of the echo servers.
+	// networkPolicy configures a NetworkPolicy that restricts the network traffic of the echo servers and companions.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network policy",order=70
 	NetworkPolicy *EchoNetworkPolicy `json:"networkPolicy,omitempty"`
@@ -168,12 +168,12 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the standard that an administrator sets with the operator's POD_SECURITY (baseline by default), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the operator's standard (POD_SECURITY), the Echo fails with the reason InvalidSpec.
+	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the standard that an administrator sets with the operator's POD_SECURITY (baseline by default), the Echo fails with the reason InvalidSpec.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
@@ -221,12 +221,12 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service account",order=99,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:io.kubernetes:ServiceAccount"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// podLabels are labels to add to the echo server pods.
+	// podLabels are labels to add to the echo server pods. Companions do not get them, so that Services and policies that select these labels do not select companions. To label companions too, use commonMetadata.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodLabels Labels `json:"podLabels,omitempty"`
 
-	// podAnnotations are annotations to add to the echo server pods and companions.
+	// podAnnotations are annotations to add to the echo server pods and companions. To annotate checks too, use commonMetadata.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=116,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodAnnotations Annotations `json:"podAnnotations,omitempty"`

@@ -41,8 +41,6 @@ func (p Policy) Check(echo *v1.Echo, desired ...Child) error {
 	return nil
 }
 
-func (p Policy) allows(echo *v1.Echo, child Child) bool { return p.Check(echo, child) == nil }
-
 // AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone who can create an
 // Echo could use its checks to find out which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images Images) error {
