@@ -48,13 +48,11 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
 	if url == "" {
 		return child, nil
 	}
-	labels := map[string]string{ // the selectors of the Echo's Service and Deployment do not match these labels
+	labels := merged(InstanceLabels(echo), map[string]string{ // the selectors of the Echo's Service and Deployment do not match these labels
 		LabelName:      checkNameValue,
-		LabelInstance:  echo.Name,
 		LabelComponent: checkComponentValue,
-		LabelManagedBy: FieldOwner,
 		v1.CheckLabel:  check.Name,
-	}
+	})
 	pod := checkPod(echo, check, url, images)
 	text, err := json.Marshal(pod)
 	if err != nil {

@@ -119,27 +119,17 @@ const (
 
 // SelectorLabels returns the labels that select an Echo's pods. These labels never change, because a Deployment's selector is immutable.
 func SelectorLabels(echo *v1.Echo) map[string]string {
-	return map[string]string{LabelName: nameValue, LabelInstance: echo.Name}
+	return merged(InstanceLabels(echo), map[string]string{LabelName: nameValue})
 }
 
 // childLabels returns the labels that all of an Echo's children and pods have.
 func childLabels(echo *v1.Echo) map[string]string {
-	return map[string]string{
-		LabelName:      nameValue,
-		LabelInstance:  echo.Name,
-		LabelComponent: componentValue,
-		LabelManagedBy: FieldOwner,
-	}
+	return merged(SelectorLabels(echo), map[string]string{LabelComponent: componentValue})
 }
 
 // companionLabels returns the labels of an Echo's companions. Neither the Echo's Service nor its Deployment selects companions.
 func companionLabels(echo *v1.Echo) map[string]string {
-	return map[string]string{
-		LabelName:      companionNameValue,
-		LabelInstance:  echo.Name,
-		LabelComponent: companionComponentValue,
-		LabelManagedBy: FieldOwner,
-	}
+	return merged(InstanceLabels(echo), map[string]string{LabelName: companionNameValue, LabelComponent: companionComponentValue})
 }
 
 // commonLabels returns the labels that an Echo gives to all of its objects and pods.
@@ -167,7 +157,8 @@ func commonAnnotations(echo *v1.Echo) map[string]string {
 	return echo.Spec.CommonMetadata.Annotations
 }
 
-// InstanceLabels returns the labels that select both an Echo's pods and its companions. SplitPods omits other pods with these labels.
+// InstanceLabels returns the labels that all pods of an Echo have, including companions and checks. Every selector includes both labels,
+// because charts for other echo servers set the same name and instance. SplitPods omits the pods of checks.
 func InstanceLabels(echo *v1.Echo) map[string]string {
 	return map[string]string{LabelInstance: echo.Name, LabelManagedBy: FieldOwner}
 }

@@ -42,7 +42,8 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 	if len(echo.Spec.Checks) > 0 { // they send requests directly to the pods
 		checks := networkingv1ac.NetworkPolicyIngressRule().
 			WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
-				WithMatchLabels(map[string]string{LabelName: checkNameValue, LabelInstance: echo.Name})))
+				WithMatchLabels(InstanceLabels(echo)).
+				WithMatchLabels(map[string]string{LabelName: checkNameValue})))
 		for _, port := range requestPorts {
 			checks.WithPorts(tcpPort(port))
 		}
@@ -51,7 +52,7 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
 			WithPodSelector(metav1ac.LabelSelector().
-				WithMatchLabels(map[string]string{LabelInstance: echo.Name}).
+				WithMatchLabels(InstanceLabels(echo)).
 				WithMatchExpressions(metav1ac.LabelSelectorRequirement().
 					WithKey(LabelName).
 					WithOperator(metav1.LabelSelectorOpIn).

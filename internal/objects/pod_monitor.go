@@ -26,7 +26,7 @@ func PodMonitor(echo *v1.Echo) Child {
 	child.Desired.Object["spec"] = map[string]any{
 		"jobLabel": LabelInstance,
 		"selector": map[string]any{
-			"matchLabels": map[string]any{LabelInstance: echo.Name},
+			"matchLabels": map[string]any{LabelInstance: echo.Name, LabelManagedBy: FieldOwner},
 			"matchExpressions": []any{map[string]any{"key": LabelName, "operator": "In",
 				"values": []any{nameValue, companionNameValue}}},
 		},

@@ -153,7 +153,7 @@ func TestEvaluate_countsPods(t *testing.T) {
 	got.Conditions = nil
 	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc",
 		Image:    "i",
-		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/name=echo"}
+		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/name=echo"}
 	g.Expect(got).To(BeComparableTo(want))
 }
 

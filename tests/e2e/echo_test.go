@@ -82,7 +82,7 @@ var _ = Describe("deleting an Echo", func() {
 		echo := support.Echo(namespaces.New(ctx), "ending")
 		createReady(ctx, echo)
 		watch, err := k8s.Watch(ctx, &corev1.PodList{}, client.InNamespace(echo.Namespace),
-			client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})
+			client.MatchingLabels{"app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"})
 		Expect(err).NotTo(HaveOccurred())
 		defer watch.Stop()
 		realcluster.Kubectl(ctx, "delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)

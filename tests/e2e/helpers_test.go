@@ -60,8 +60,8 @@ func edit(ctx context.Context, echo *v1.Echo, change func(*v1.EchoSpec)) {
 // pods returns an Echo's pods that are not being deleted.
 func pods(ctx context.Context, g Gomega, echo *v1.Echo) []corev1.Pod {
 	list := &corev1.PodList{}
-	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace),
-		client.MatchingLabels{"app.kubernetes.io/name": "echo", "app.kubernetes.io/instance": echo.Name})).To(Succeed())
+	g.Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/name": "echo",
+		"app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"})).To(Succeed())
 	var found []corev1.Pod
 	for _, pod := range list.Items {
 		if pod.DeletionTimestamp.IsZero() {
@@ -78,8 +78,8 @@ func expectGone(ctx context.Context, echo *v1.Echo) {
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), object))).To(BeTrue(), "%T is there", object)
 	}
 	list := &corev1.PodList{}
-	Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": echo.Name})).To(
-		Succeed())
+	Expect(k8s.List(ctx, list, client.InNamespace(echo.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/instance": echo.Name, "app.kubernetes.io/managed-by": "echo-operator"})).To(Succeed())
 	Expect(list.Items).To(BeEmpty())
 }
 

@@ -37,7 +37,8 @@ var _ = Describe("an Echo", func() {
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(echo.Status.URL).To(Equal("http://test-echo.default.svc"))
 		Expect(echo.Status.Image).To(Equal(echoServerImage))
-		Expect(echo.Status.Selector).To(Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/name=echo"))
+		Expect(echo.Status.Selector).To(
+			Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/name=echo"))
 	})
 
 	It("whose Ingress no longer has a class gets the default class, as a new Ingress would", func(ctx SpecContext) {

@@ -69,7 +69,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 
 	It("runs under the security context constraint restricted-v2, and reports an Echo that does not comply with it", func(ctx SpecContext) {
 		for namespace, selector := range map[string]string{operatorNamespace: "control-plane=controller-manager",
-			"default": "app.kubernetes.io/instance=test-echo",
+			"default": realcluster.SampleSelector,
 			"olm":     "olm.catalogSource=echo-operator"} {
 			Expect(strings.Fields(realcluster.Kubectl(ctx, "get", "pods", "-n", namespace, "-l", selector, "-o",
 				`jsonpath={range .items[*]}{.metadata.annotations.openshift\.io/scc}/{.spec.containers[0].securityContext.runAsUser} {end}`))).

@@ -174,7 +174,7 @@ func (r *reader) expectSigned(ctx context.Context) {
 	GinkgoHelper()
 	const images = "jsonpath={.items[*].spec.containers[*].image}"
 	running := strings.Fields(kubectl(ctx, "get", "pods", "-o", images) + " " +
-		realcluster.Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", images))
+		realcluster.Kubectl(ctx, "get", "pods", "-n", "default", "-l", realcluster.SampleSelector, "-o", images))
 	slices.Sort(running)
 	Expect(running).To(And(ContainElement(HavePrefix("quay.io/echo-operator/echo-operator@")),
 		ContainElement(HavePrefix("quay.io/echo-operator/echo-server@")), HaveEach(ContainSubstring("@sha256:"))))

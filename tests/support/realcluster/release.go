@@ -70,8 +70,11 @@ func ProbeSample(ctx context.Context) Prober {
 	return StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
 }
 
+// SampleSelector selects the pods of the sample Echo.
+const SampleSelector = "app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/instance=test-echo"
+
 // SamplePods returns the names of the sample Echo's pods.
 func SamplePods(ctx context.Context) string {
 	GinkgoHelper()
-	return Kubectl(ctx, "get", "pods", "-n", "default", "-l", "app.kubernetes.io/instance=test-echo", "-o", "name")
+	return Kubectl(ctx, "get", "pods", "-n", "default", "-l", SampleSelector, "-o", "name")
 }
