@@ -54,7 +54,7 @@ func startEcho(t *testing.T, environ ...string) (address, secure string) {
 		t.Fatal(err)
 	}
 	server := exec.CommandContext(t.Context(), path, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
-	server.Env = append([]string{"POD_NAMESPACE=shop", "SERVICE_NAME=web", "POD_NAME=web-1"}, environ...)
+	server.Env = append([]string{"ECHO_POD_NAMESPACE=shop", "ECHO_SERVICE_NAME=web", "ECHO_POD_NAME=web-1"}, environ...)
 	stderr, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 
 // TestRun_strangers examines servers that are not Echoes. Each server must receive only one request.
 func TestRun_strangers(t *testing.T) {
-	other, _ := startEcho(t, "SERVICE_NAME=other")
+	other, _ := startEcho(t, "ECHO_SERVICE_NAME=other")
 	for name, h := range map[string]http.HandlerFunc{
 		"another server": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
 		"an error":       func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },

@@ -119,8 +119,8 @@ func outlierDetecting(address string) http.Handler {
 
 // TestRun_loadBalancing examines a proxy in front of two servers.
 func TestRun_loadBalancing(t *testing.T) {
-	one, _ := startEcho(t, "POD_NAME=web-1")
-	two, _ := startEcho(t, "POD_NAME=web-2")
+	one, _ := startEcho(t, "ECHO_POD_NAME=web-1")
+	two, _ := startEcho(t, "ECHO_POD_NAME=web-2")
 	var number atomic.Int64
 	inTurn := func(address string) http.Handler {
 		proxies := []http.Handler{proxyTo(address, nothing), proxyTo(two, nothing)}
@@ -474,7 +474,7 @@ func TestRun_retriesByOtherPods(t *testing.T) {
 			t.Parallel()
 			var proxies []http.Handler
 			for i := range c.pods {
-				address, _ := startEcho(t, fmt.Sprintf("POD_NAME=web-%d", i), c.hidden)
+				address, _ := startEcho(t, fmt.Sprintf("ECHO_POD_NAME=web-%d", i), c.hidden)
 				proxies = append(proxies, proxyTo(address, nothing))
 			}
 			var number atomic.Int64

@@ -70,14 +70,8 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=91,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// env is a list of environment variables to set in the echo servers and companions. A variable replaces the variable with the same name that the operator sets.
+	// env is a list of environment variables to set in the echo servers and companions. These variables take precedence over the variables that the operator sets, whatever their names.
 	// +kubebuilder:validation:MaxItems=128
-	// +kubebuilder:validation:XValidation:rule="!self.exists(e, e.name in ['SERVICE_NAME', 'INGRESS_NAME'])",message="The operator sets SERVICE_NAME and INGRESS_NAME. They must not be specified."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.name')",message="The operator sets POD_NAME. Omit it, or set valueFrom.fieldRef.fieldPath to metadata.name."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_NAMESPACE' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'metadata.namespace')",message="The operator sets POD_NAMESPACE. Omit it, or set valueFrom.fieldRef.fieldPath to metadata.namespace."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'POD_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.podIP')",message="The operator sets POD_IP. Omit it, or set valueFrom.fieldRef.fieldPath to status.podIP."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'NODE_NAME' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'spec.nodeName')",message="The operator sets NODE_NAME. Omit it, or set valueFrom.fieldRef.fieldPath to spec.nodeName."
-	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != 'HOST_IP' || has(e.valueFrom) && has(e.valueFrom.fieldRef) && e.valueFrom.fieldRef.fieldPath == 'status.hostIP')",message="The operator sets HOST_IP. Omit it, or set valueFrom.fieldRef.fieldPath to status.hostIP."
 	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) > 0 && size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must have a name. Its name and value must be at most 32766 characters long in total."
 	// +listType=map
 	// +listMapKey=name

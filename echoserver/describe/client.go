@@ -116,27 +116,38 @@ type Identity struct {
 	Info   map[string]string `json:"-"`
 }
 
-// InfoPrefix is the prefix of the environment variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
-const InfoPrefix = "ECHO_INFO_"
+// infoPrefix is the prefix of the environment variables that the response includes: ECHO_INFO_COLOR=blue becomes COLOR: blue.
+const infoPrefix = "ECHO_INFO_"
 
 // Identify returns the identity that the environment variables describe.
 func Identify(env map[string]string) Identity {
-	i := Identity{
-		Namespace: env["POD_NAMESPACE"],
-		Ingress:   env["INGRESS_NAME"],
-		Service:   env["SERVICE_NAME"],
-		Pod:       env["POD_NAME"],
-		Node:      env["NODE_NAME"],
-		PodIP:     env["POD_IP"],
-		HostIP:    env["HOST_IP"],
-		Info:      map[string]string{},
-	}
+	i := Identity{Info: map[string]string{}}
 	for name, value := range env {
-		if short, ok := strings.CutPrefix(name, InfoPrefix); ok {
+		if short, ok := strings.CutPrefix(name, infoPrefix); ok {
 			i.Info[short] = value
+		} else if field := i.field(name); field != nil {
+			*field = value
 		}
 	}
 	return i
+}
+
+// IsIdentity reports whether an environment variable is part of the identity.
+func IsIdentity(name string) bool {
+	return strings.HasPrefix(name, infoPrefix) || new(Identity).field(name) != nil
+}
+
+// field returns the field that an environment variable sets, or nil if there is none.
+func (i *Identity) field(variable string) *string {
+	return map[string]*string{
+		"ECHO_POD_NAMESPACE": &i.Namespace,
+		"ECHO_INGRESS_NAME":  &i.Ingress,
+		"ECHO_SERVICE_NAME":  &i.Service,
+		"ECHO_POD_NAME":      &i.Pod,
+		"ECHO_NODE_NAME":     &i.Node,
+		"ECHO_POD_IP":        &i.PodIP,
+		"ECHO_HOST_IP":       &i.HostIP,
+	}[variable]
 }
 
 // TLS describes the TLS connection of a request, in the same format as the Gateway API conformance suite's echo server.

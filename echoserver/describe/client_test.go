@@ -54,8 +54,8 @@ func TestClientAddress(t *testing.T) {
 
 // TestIdentify gives each variable a distinct value, and adds variables that a bug might expose.
 func TestIdentify(t *testing.T) {
-	known := map[string]string{"POD_NAMESPACE": "a namespace", "INGRESS_NAME": "an ingress", "SERVICE_NAME": "a service", "POD_NAME": "a pod",
-		"NODE_NAME": "a node", "POD_IP": "a pod IP", "HOST_IP": "a host IP"}
+	known := map[string]string{"ECHO_POD_NAMESPACE": "a namespace", "ECHO_INGRESS_NAME": "an ingress", "ECHO_SERVICE_NAME": "a service",
+		"ECHO_POD_NAME": "a pod", "ECHO_NODE_NAME": "a node", "ECHO_POD_IP": "a pod IP", "ECHO_HOST_IP": "a host IP"}
 	full := Identity{Namespace: "a namespace", Ingress: "an ingress", Service: "a service", Pod: "a pod", Node: "a node", PodIP: "a pod IP",
 		HostIP: "a host IP", Info: map[string]string{}}
 	for name, c := range map[string]struct {
@@ -69,7 +69,8 @@ func TestIdentify(t *testing.T) {
 		"only the first prefix":  {map[string]string{"ECHO_INFO_ECHO_INFO_A": "x"}, map[string]string{"ECHO_INFO_A": "x"}},
 		"a prefix in lower case": {map[string]string{"echo_info_A": "x"}, nil},
 		"the prefix elsewhere":   {map[string]string{"MY_ECHO_INFO_A": "x", "ECHO_INFO": "x", "ECHO_INF_O": "x"}, nil},
-		"other variables":        {map[string]string{"PATH": "x", "POD_SECRET": "x", "NODE": "x", "pod_name": "x", "": "x"}, nil},
+		"other variables": {map[string]string{"PATH": "x", "POD_NAME": "x", "POD_NAMESPACE": "x", "SERVICE_NAME": "x", "ECHO_POD": "x",
+			"echo_pod_name": "x", "": "x"}, nil},
 	} {
 		env := maps.Clone(known)
 		maps.Copy(env, c.more)

@@ -166,7 +166,7 @@ func TestHandler_describesCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Describer.Redaction, s.Describer.ShowIdentity = redaction, false
-	s.Describer.Identity = describe.Identify(map[string]string{"POD_NAME": "pod-1", "ECHO_INFO_COLOR": "blue"})
+	s.Describer.Identity = describe.Identify(map[string]string{"ECHO_POD_NAME": "pod-1", "ECHO_INFO_COLOR": "blue"})
 	url := s.serveLocally(t)
 	headers := []string{"X-Name", "a", "X-Name", "caf\xe9", "X-Name-Bin", "6Q", "Authorization", "Bearer hunter2", "X-Custom", "hunter2\xe9"}
 	_, ours := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, echoRequest(t, "hello"), headers...)

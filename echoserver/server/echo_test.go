@@ -19,8 +19,8 @@ import (
 )
 
 func TestEcho(t *testing.T) {
-	address := serve(t, handlerOf(t, "POD_NAMESPACE=ns", "POD_NAME=p-1", "SERVICE_NAME=s", "INGRESS_NAME=i", "NODE_NAME=n",
-		"POD_IP=10.1.2.3", "HOST_IP=10.0.0.1", "ECHO_INFO_COLOR=blue", "ECHO_INFO_=nameless")).URL
+	address := serve(t, handlerOf(t, "ECHO_POD_NAMESPACE=ns", "ECHO_POD_NAME=p-1", "ECHO_SERVICE_NAME=s", "ECHO_INGRESS_NAME=i",
+		"ECHO_NODE_NAME=n", "ECHO_POD_IP=10.1.2.3", "ECHO_HOST_IP=10.0.0.1", "ECHO_INFO_COLOR=blue", "ECHO_INFO_=nameless")).URL
 	for proto, sender := range echotest.Clients(t) {
 		got := echotest.Send(t, sender, http.MethodPut, address+"/a//b/../c?x=1&x=%20&=3", "hello", "X-Many", "1", "X-Many", "2",
 			"Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "id-7", "User-Agent", "")
@@ -137,8 +137,8 @@ func dataOf(t *testing.T, page string) (string, bool) {
 
 // TestEcho_hidesIdentityIfDisabled checks that without identity, no response format reveals where the server runs.
 func TestEcho_hidesIdentityIfDisabled(t *testing.T) {
-	environ := []string{"POD_NAME=a-pod", "POD_NAMESPACE=a-namespace", "POD_IP=10.1.1.1", "NODE_NAME=a-node", "HOST_IP=10.2.2.2",
-		"SERVICE_NAME=a-service", "INGRESS_NAME=an-ingress", "ECHO_INFO_COLOR=blue"}
+	environ := []string{"ECHO_POD_NAME=a-pod", "ECHO_POD_NAMESPACE=a-namespace", "ECHO_POD_IP=10.1.1.1", "ECHO_NODE_NAME=a-node",
+		"ECHO_HOST_IP=10.2.2.2", "ECHO_SERVICE_NAME=a-service", "ECHO_INGRESS_NAME=an-ingress", "ECHO_INFO_COLOR=blue"}
 	secrets := []string{"a-pod", "a-namespace", "10.1.1.1", "a-node", "10.2.2.2", "a-service", "an-ingress", `"version"`, "version: ",
 		`"uptime"`, "192.0.2.1"}
 	for _, format := range []string{"json", "text", "html"} {

@@ -196,7 +196,7 @@ func TestHandler_separatesConcurrentResponses(t *testing.T) {
 // TestSign requests proofs on all routes, with settings that change responses or hide the server's identity.
 func TestSign(t *testing.T) {
 	web := proof.Echo{Namespace: "shop", Name: "web"}
-	pod := []string{"POD_NAMESPACE=shop", "SERVICE_NAME=web"}
+	pod := []string{"ECHO_POD_NAMESPACE=shop", "ECHO_SERVICE_NAME=web"}
 	for _, setting := range []string{"ECHO_IDENTITY=false", "ECHO_CONTROLS=None", "ECHO_RESPONSE_BODY=x", "ECHO_RESPONSE_STATUS=503"} {
 		h := handlerOf(t, append(pod, setting)...)
 		for i, target := range []string{"/", "/-/livez", "/-/ws", "/-/unknown", "/?echo.nonsense=1"} {

@@ -32,7 +32,7 @@ func startTLS(t *testing.T, clientAuthority string, environ ...string) (*running
 
 // TestRun_servesHTTPS starts and drains a server that has both an HTTP and an HTTPS port.
 func TestRun_servesHTTPS(t *testing.T) {
-	r, config := startTLS(t, "", "POD_NAME=p")
+	r, config := startTLS(t, "", "ECHO_POD_NAME=p")
 	alpn := map[string]string{"HTTP/1.1": "", "HTTP/2.0": "h2"} // http.Transport offers http/1.1 only together with h2
 	for proto, client := range echotest.TLSClients(t, config) {
 		got := echotest.Send(t, client, http.MethodPost, "https://"+r.HTTPS+"/a", "hello")

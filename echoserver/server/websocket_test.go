@@ -102,7 +102,7 @@ func TestEchoHandshake_hidesIdentityFromOtherOrigins(t *testing.T) {
 		if c.origin != "" {
 			r.Header.Set("Origin", c.origin)
 		}
-		text, _, ok := handlerOf(t, append(c.environ, "POD_NAME=pod-1")...).echoHandshake(exchange.New(httptest.NewRecorder(), r), r)
+		text, _, ok := handlerOf(t, append(c.environ, "ECHO_POD_NAME=pod-1")...).echoHandshake(exchange.New(httptest.NewRecorder(), r), r)
 		if echo := decode(t, string(text)); !ok || (echo.Pod != "") != c.shown || (echo.Client.Remote != "") != c.shown {
 			t.Errorf("%s: the message is %s", name, text)
 		}

@@ -132,17 +132,20 @@ func containerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1
 // environment returns the environment variables for a container, including extra variables from the operator. A variable in spec.env
 // replaces the operator's variable with the same name.
 func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
-	own := append([]*corev1ac.EnvVarApplyConfiguration{ // these describe the pod, and the schema rejects their names in spec.env
-		fieldVariable("POD_NAME", "metadata.name"),
-		fieldVariable("POD_NAMESPACE", "metadata.namespace"),
-		fieldVariable("POD_IP", "status.podIP"),
-		fieldVariable("NODE_NAME", "spec.nodeName"),
-		fieldVariable("HOST_IP", "status.hostIP"),
+	own := append([]*corev1ac.EnvVarApplyConfiguration{
+		fieldVariable("ECHO_POD_NAME", "metadata.name"),
+		fieldVariable("ECHO_POD_NAMESPACE", "metadata.namespace"),
+		fieldVariable("ECHO_POD_IP", "status.podIP"),
+		fieldVariable("ECHO_NODE_NAME", "spec.nodeName"),
+		fieldVariable("ECHO_HOST_IP", "status.hostIP"),
 	}, extra...)
 	if firstParty {
-		own = append(own,
-			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
-			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(&echo.Spec)))))
+		http, metrics := strconv.Itoa(int(echo.Spec.Port)), strconv.Itoa(int(metricsPort(&echo.Spec)))
+		ports := http + "," + metrics
+		if hasTLS(&echo.Spec) {
+			ports += "," + strconv.Itoa(int(httpsPort(echo.Spec.TLS)))
+		}
+		own = append(own, variable("ECHO_HTTP_ADDR", ":"+http), variable("ECHO_ADMIN_ADDR", ":"+metrics), variable("ECHO_POD_PORTS", ports))
 	}
 	own = append(own, response(echo.Spec.Response)...)
 	// Variables whose values would be the defaults are omitted.
@@ -171,9 +174,9 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 // serviceEnvironment returns the variables that contain the names of the objects through which requests reach a pod. Companions do not get
 // these variables.
 func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
-	env := []*corev1ac.EnvVarApplyConfiguration{variable("SERVICE_NAME", echo.Name)}
+	env := []*corev1ac.EnvVarApplyConfiguration{variable("ECHO_SERVICE_NAME", echo.Name)}
 	if HasIngress(echo) {
-		env = append(env, variable("INGRESS_NAME", echo.Name))
+		env = append(env, variable("ECHO_INGRESS_NAME", echo.Name))
 	}
 	return env
 }

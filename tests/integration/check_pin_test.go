@@ -26,7 +26,7 @@ var _ = Describe("expectations of a check", func() {
 	It("are the ones that pathcheck writes, and are met until the path changes", func(ctx SpecContext) {
 		pathcheck := filepath.Join(programs, "pathcheck")
 		namespace := newNamespace(ctx)
-		server := startEchoServer("POD_NAMESPACE="+namespace, "SERVICE_NAME=web")
+		server := startEchoServer("ECHO_POD_NAMESPACE="+namespace, "ECHO_SERVICE_NAME=web", "POD_NAMESPACE=mine", "SERVICE_NAME=mine")
 		output, err := exec.CommandContext(ctx, pathcheck, "-o", "expect", "--address="+server, "http://web."+namespace+".svc").Output()
 		Expect(err).NotTo(HaveOccurred())
 		pinned := v1.EchoCheck{}

@@ -69,12 +69,13 @@ var _ = Describe("the form of a value", func() {
 			s.CommonMetadata, s.PodAnnotations, s.Service.Annotations = &v1.CommonMetadata{Annotations: given}, given, given
 			s.Ingress = &v1.EchoIngress{Enabled: new(true), Annotations: given}
 		}),
-		Entry("the operator's variables with the same fields", func(s *v1.EchoSpec) {
-			for name, path := range map[string]string{"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_IP": "status.podIP",
-				"NODE_NAME": "spec.nodeName", "HOST_IP": "status.hostIP"} {
-				s.Env = append(s.Env,
-					corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}})
+		Entry("the operator's variables", func(s *v1.EchoSpec) {
+			for _, name := range []string{"ECHO_POD_NAME", "ECHO_POD_NAMESPACE", "ECHO_POD_IP", "ECHO_NODE_NAME", "ECHO_HOST_IP", "ECHO_SERVICE_NAME",
+				"ECHO_INGRESS_NAME", "ECHO_POD_PORTS", "ECHO_HTTP_ADDR", "ECHO_ADMIN_ADDR", "POD_NAME", "SERVICE_NAME"} {
+				s.Env = append(s.Env, corev1.EnvVar{Name: name, Value: "mine"})
 			}
+			s.Env[0] = corev1.EnvVar{Name: "ECHO_POD_NAME",
+				ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"}}}
 		}),
 	)
 

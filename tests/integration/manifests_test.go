@@ -22,16 +22,14 @@ var _ = Describe("a manifest", func() {
 					Equal(strings.ReplaceAll(output, "the-echo", name)))
 			}
 		},
-		Entry("with variables that the operator sets with the same fieldRef", `{env: [
+		Entry("with variables, some of which the operator also sets", `{env: [
 			{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}},
 			{name: NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}},
-			{name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}},
-			{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}},
-			{name: NODE_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: spec.nodeName}}},
-			{name: HOST_IP, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}]}`,
+			{name: ECHO_POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.uid}}},
+			{name: ECHO_NODE_NAME, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: spec.nodeName}}}]}`,
 			"deployment", `{range .spec.template.spec.containers[0].env[?(@.valueFrom)]}{.name}={.valueFrom.fieldRef.fieldPath} {end}`,
-			"POD_NAME=metadata.name NAMESPACE=metadata.namespace POD_NAMESPACE=metadata.namespace POD_IP=status.podIP "+
-				"NODE_NAME=spec.nodeName HOST_IP=status.hostIP "),
+			"ECHO_POD_NAMESPACE=metadata.namespace ECHO_POD_IP=status.podIP ECHO_HOST_IP=status.hostIP POD_NAME=metadata.name "+
+				"NAMESPACE=metadata.namespace ECHO_POD_NAME=metadata.uid ECHO_NODE_NAME=spec.nodeName "),
 		Entry("with labels for the Deployment", "{commonMetadata: {labels: {app: backend, version: v1}}}",
 			"deployment", "{.metadata.labels.app}-{.metadata.labels.version}", "backend-v1"),
 		Entry("with the name of the port", "{service: {port: 8080, portName: first-port}}",

@@ -2,6 +2,8 @@ package integration
 
 import (
 	"context"
+	"os/exec"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -82,6 +84,31 @@ var _ = Describe("the status", func() {
 		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", Equal(map[string][]string{})))
 	})
+
+	// The specs run the real echo server with the variables of the Echo's container.
+	DescribeTable("names a variable that stops the echo server", func(ctx SpecContext, name, value, message string) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "stopped", func(e *v1.Echo) {
+			e.Spec.Env = []corev1.EnvVar{{Name: name, Value: value}}
+		}))
+		pod := createPod(ctx, echo, echo.Name+"-1")
+		command := exec.CommandContext(ctx, filepath.Join(programs, "echo-server"))
+		for _, variable := range pod.Spec.Containers[0].Env {
+			command.Env = append(command.Env, variable.Name+"="+variable.Value)
+		}
+		output, err := command.CombinedOutput()
+		Expect(err).To(HaveOccurred(), string(output))
+		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "echo", RestartCount: 1, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: int32(command.ProcessState.ExitCode()), Message: string(output)}}}}})
+		expectCause(ctx, echo, v1.ReasonPodsCrashing, "terminated with exit code 2: \"echo-server: "+message+"\". Check spec.args and spec.env.")
+	},
+		Entry("with an invalid value", "ECHO_HTTP_ADDR", "nonsense", "ECHO_HTTP_ADDR: 'nonsense' is not an address such as :8080 or 127.0.0.1:8080"),
+		Entry("with another port than that of the Service", "ECHO_HTTP_ADDR", ":18080",
+			"ECHO_HTTP_ADDR: ':18080' must use port 8080, as the pod's Service and probes do"),
+		Entry("with another port than that of the probes", "ECHO_ADMIN_ADDR", ":19090",
+			"ECHO_ADMIN_ADDR: ':19090' must use port 9090, as the pod's Service and probes do"),
+	)
 })
 
 var _ = Describe("the message of an Echo that is ready", func() {

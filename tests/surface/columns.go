@@ -39,7 +39,7 @@ type rule struct {
 
 const (
 	variable = `"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"`
-	ofPods   = `"((?:POD|NODE|HOST|SERVICE|INGRESS)_(?:NAME|NAMESPACE|IP))"`
+	ofPods   = `"(ECHO_(?:POD|NODE|HOST|SERVICE|INGRESS)_(?:NAME|NAMESPACE|IP|PORTS))"`
 	reason   = `(?:Normal|Warning)Reason = "(\w+)"`
 	value    = `(?m)^\| ([a-zA-Z.]+) \| (?:bool|int|list|object|string) \|`
 	target   = `(?m)^([a-z0-9][a-z0-9-]*):.*## `
@@ -67,7 +67,7 @@ func rules() []struct {
 		{"Environment variables", []rule{
 			{"main.go internal/operator/*.go internal/telemetry/*.go", variable, "", "docs/reference/configuration.md", ""},
 			{"echoserver/server/*settings.go", option, "ECHO_$1", "docs/reference/echo-server.md", ""},
-			{"echoserver/describe/client.go", ofPods, "", "docs/reference/echo-server.md", ""},
+			{"echoserver/describe/client.go echoserver/server/settings.go", ofPods, "", "docs/reference/echo-server.md", ""},
 			{"internal/mustgather/*.go pathcheck/*.go cmd/pathcheck/*.go", variable, "", "docs/reference/must-gather.md", ""},
 			{"cmd/scorecard/*.go internal/scorecard/*.go", variable, "", "CONTRIBUTING.md", ""},
 		}},

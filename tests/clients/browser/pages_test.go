@@ -23,8 +23,8 @@ import (
 const patience = time.Minute
 
 func TestEchoPage(t *testing.T) {
-	server := clients.Start(t, "POD_NAME=test-echo-5d9c7b8f4-x2x7k", "POD_NAMESPACE=shop", "SERVICE_NAME=test-echo", "NODE_NAME=worker-1",
-		"ECHO_INFO_COLOR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
+	server := clients.Start(t, "ECHO_POD_NAME=test-echo-5d9c7b8f4-x2x7k", "ECHO_POD_NAMESPACE=shop", "ECHO_SERVICE_NAME=test-echo",
+		"ECHO_NODE_NAME=worker-1", "ECHO_INFO_COLOR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
 	tab := open(t, network.Headers{
 		"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "Cookie": "session=hunter2",
 		"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",

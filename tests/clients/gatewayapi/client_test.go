@@ -27,7 +27,7 @@ import (
 )
 
 func TestClientParsesResponse(t *testing.T) {
-	address := clients.Start(t, "POD_NAMESPACE=ns", "POD_NAME=pod-1", "SERVICE_NAME=service", "INGRESS_NAME=ingress")
+	address := clients.Start(t, "ECHO_POD_NAMESPACE=ns", "ECHO_POD_NAME=pod-1", "ECHO_SERVICE_NAME=service", "ECHO_INGRESS_NAME=ingress")
 	client := &roundtripper.DefaultRoundTripper{TimeoutConfig: config.DefaultTimeoutConfig()}
 	for protocol, proto := range map[string]string{"": "HTTP/1.1", roundtripper.H2CPriorKnowledgeProtocol: "HTTP/2.0"} {
 		request, response, err := client.CaptureRoundTrip(roundtripper.Request{

@@ -20,8 +20,8 @@ import (
 )
 
 func TestUnary(t *testing.T) {
-	address := clients.Start(t, "POD_NAMESPACE=ns", "POD_NAME=pod-1", "SERVICE_NAME=service", "INGRESS_NAME=ingress", "NODE_NAME=node",
-		"POD_IP=10.0.0.1", "HOST_IP=10.0.0.2", "ECHO_INFO_COLOR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
+	address := clients.Start(t, "ECHO_POD_NAMESPACE=ns", "ECHO_POD_NAME=pod-1", "ECHO_SERVICE_NAME=service", "ECHO_INGRESS_NAME=ingress",
+		"ECHO_NODE_NAME=node", "ECHO_POD_IP=10.0.0.1", "ECHO_HOST_IP=10.0.0.2", "ECHO_INFO_COLOR=blue", "ECHO_TRUSTED_PROXIES=127.0.0.0/8")
 	client := newEchoClient(t, address, grpc.WithAuthority("example.com"))
 	ctx := metadata.AppendToOutgoingContext(soon(t), "x-a", "1", "x-a", "2", "x-raw-bin", "\x00\xff", "authorization", "Bearer hunter2",
 		"x-request-id", "id-1", "x-forwarded-for", "192.0.2.1", "x-echo-status", "503")

@@ -13,7 +13,7 @@ import (
 
 // TestGatewayAPI calls the echo server as the Gateway API conformance suite does.
 func TestGatewayAPI(t *testing.T) {
-	address := clients.Start(t, "POD_NAMESPACE=ns", "POD_NAME=pod-1", "SERVICE_NAME=service", "INGRESS_NAME=ingress")
+	address := clients.Start(t, "ECHO_POD_NAMESPACE=ns", "ECHO_POD_NAME=pod-1", "ECHO_SERVICE_NAME=service", "ECHO_INGRESS_NAME=ingress")
 	client := grpcechoserver.NewGrpcEchoClient(dial(t, address, grpc.WithAuthority("example.com")))
 	ctx := metadata.AppendToOutgoingContext(soon(t), "x-a", "1")
 	for name, method := range map[string]func() (*grpcechoserver.EchoResponse, error){

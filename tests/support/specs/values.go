@@ -29,7 +29,7 @@ func stringsByField() map[string][]string {
 		"loadBalancerClass":        {"example.com/one", "example.com/two"},
 		"loadBalancerSourceRanges": {"10.0.0.0/8", "fd00::/8", "10.1.2.3/8"},
 		"serviceAccountName":       {"default", "mesh"},
-		"body":                     {"hello", "a\nb", "$(POD_NAME) $HOME $$", "äöü 😀", `{"a": [1]}`},
+		"body":                     {"hello", "a\nb", "$(ECHO_POD_NAME) $HOME $$", "äöü 😀", `{"a": [1]}`},
 		"priorityClassName":        {"system-node-critical", "low"},
 		"operator":                 {"Exists", "Equal", "In", "NotIn", "DoesNotExist"},
 		"effect":                   {"NoSchedule", "NoExecute", "PreferNoSchedule"},
@@ -56,8 +56,8 @@ func stringsByField() map[string][]string {
 		"capabilities.drop":        {"ALL", "KILL"},
 		"headers.name":             {"x-one", "x-two", "content-type", "connection"},
 		"headers.value":            {"text/plain", "1", "a $(b) $c"},
-		"args":                     {"--verbose", "$(POD_NAME)", "", "a b"},
-		"env.name":                 {"ONE", "TWO", "three.3", "ECHO_RESPONSE_BODY", "ECHO_HTTP_ADDR", "POD_NAME"},
+		"args":                     {"--verbose", "$(ECHO_POD_NAME)", "", "a b"},
+		"env.name":                 {"ONE", "TWO", "three.3", "ECHO_RESPONSE_BODY", "ECHO_HTTP_ADDR", "ECHO_POD_NAME"},
 		"env.value":                {"1", "$(ONE)", "$$", ""},
 		"b":                        {"one", ""}, // a label or annotation value
 	}
