@@ -95,10 +95,14 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 			pods[pod.Check] = append(pods[pod.Check], pod)
 		}
 	}
+	service, err := find(ctx, r.Client, client.ObjectKeyFromObject(echo), &corev1.Service{})
+	if err != nil {
+		return seen, fmt.Errorf("reading the Service: %w", err)
+	}
 	var failed []error
 	for i := range echo.Spec.Checks {
 		check := &echo.Spec.Checks[i]
-		observed, err := r.ensure(ctx, echo, check, pods[check.Name])
+		observed, err := r.ensure(ctx, echo, check, service, pods[check.Name])
 		if err != nil {
 			failed, observed.Refused = append(failed, err), status.Remedy(err)
 		}
@@ -112,9 +116,10 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 
 // ensure brings a check's CronJob to its desired state, and returns the observed state of the CronJob and its pods. A check that is not
 // allowed has no CronJob.
-func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, pods []*objects.Pod) (status.CheckRuns, error) {
+func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service,
+	pods []*objects.Pod) (status.CheckRuns, error) {
 	seen := status.CheckRuns{Pods: pods}
-	child, err := objects.Check(echo, check, r.Images)
+	child, err := objects.Check(echo, check, service, r.Images)
 	if err != nil {
 		return seen, err
 	}
@@ -197,8 +202,8 @@ func (r *CheckReconciler) Memories() []func() {
 	return []func(){r.failures.clear}
 }
 
-// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, one of its CronJobs, or a pod
-// of one of its checks changes.
+// SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, one of its CronJobs, a pod of
+// one of its checks, or the internal traffic policy of its Service changes.
 func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	return ctrl.NewControllerManagedBy(mgr).
@@ -210,6 +215,9 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return !equality.Semantic.DeepEqual(before.Status, after.Status)
 			}))).
 		Watches(objects.NewCronJob(), ofOwner, builder.WithPredicates(sinceStart())).
+		Watches(&corev1.Service{}, ofOwner, builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Service) bool {
+			return !equality.Semantic.DeepEqual(before.Spec.InternalTrafficPolicy, after.Spec.InternalTrafficPolicy)
+		}))).
 		Complete(r.Traces.Reconciler("check", r))
 }
 

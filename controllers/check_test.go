@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,6 +56,30 @@ func TestCheckReconciler_namesCheckBeforeCreatingCronJob(t *testing.T) {
 	w.Writes = nil
 	if writes, _, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"apply CronJob"}) {
 		t.Errorf("the second reconcile wrote %v", writes)
+	}
+}
+
+// TestCheckReconciler_readsServiceOfEcho checks that a check connects to the Service unless only the pods on the check's node would respond.
+func TestCheckReconciler_readsServiceOfEcho(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	})
+	for policy, connects := range map[corev1.ServiceInternalTrafficPolicy]bool{"Cluster": true, "Local": false} {
+		service := OwnedService(echo)
+		service.Spec.InternalTrafficPolicy = &policy
+		w := New(t, echo, service)
+		var arguments []string
+		w.Dependencies.Client = interceptor.NewClient(w.Cache, interceptor.Funcs{
+			Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+				body, err := patch.Data(object)
+				job := &batchv1.CronJob{}
+				err = errors.Join(err, json.Unmarshal(body, job))
+				arguments = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+				return err
+			}})
+		reconcileChecks(t, w)
+		NewWithT(t).Expect(slices.Contains(arguments, "--own-service=http://x.ns.svc")).To(Equal(connects), "%s: %q", policy, arguments)
 	}
 }
 

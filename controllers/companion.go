@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -137,7 +138,7 @@ func (r *CompanionReconciler) correctUncached(ctx context.Context, view *objects
 	return plan, r.carryOut(ctx, plan)
 }
 
-// report sends an event about a pod's companion, unless the event would repeat the last one. The event is about the pod and, because the
+// report counts a pod's companions, and sends an event about them, unless the event would repeat the last one. The event is about the pod and, because the
 // owner of the pod may not be the owner of the Echo, also about the Echo. If news is nil, report forgets the last event.
 func (r *CompanionReconciler) report(request ctrl.Request, view *objects.CompanionState, news *status.Transition) {
 	said, reason := "", ""
@@ -145,7 +146,8 @@ func (r *CompanionReconciler) report(request ctrl.Request, view *objects.Compani
 		reason = news.Reason.String()
 		said = string(view.Owner.UID) + "/" + view.Owner.Echo + "/" + reason
 	}
-	r.Metrics.Companions.Reported(request.NamespacedName, reason)
+	running := slices.DeleteFunc(slices.Clone(view.Companions), func(c *objects.Pod) bool { return c.Deleted || c.HasEnded() })
+	r.Metrics.Companions.Reported(request.NamespacedName, len(running), reason)
 	if !r.reported.replace(request.NamespacedName, said) || said == "" {
 		return
 	}

@@ -3,10 +3,12 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +32,12 @@ func TestCompanionReconciler_createsAndDeletesCompanion(t *testing.T) {
 	g.Expect(companionReconciler(w).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(HaveExactElements("apply Pod"))
 	companion := CompanionPod(t)
+	w = New(t, StoredEcho(), OwnerPod(), companion, aNode())
+	g.Expect(companionReconciler(w).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
+	g.Expect(w.Writes).To(BeEmpty())
+	g.Expect(testutil.CollectAndCompare(w.Dependencies.Metrics.Companions, strings.NewReader(
+		"# HELP echo_operator_companions Number of companions of all Echoes.\n# TYPE echo_operator_companions gauge\n"+
+			"echo_operator_companions 1\n"), "echo_operator_companions")).To(Succeed())
 	w = New(t, StoredEcho(), companion, aNode()) // its owner is gone
 	g.Expect(companionReconciler(w).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(HaveExactElements("delete " + companion.Name))

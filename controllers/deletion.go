@@ -39,7 +39,7 @@ func (r *EchoReconciler) reconcileDelete(ctx context.Context, echo *v1.Echo) (ti
 	seen := status.Observation{}
 	left, err := r.leftoversOf(ctx, echo)
 	if err == nil {
-		seen = status.Observation{Pods: left.pods, Companions: left.companions}
+		seen = status.Observation{Pods: left.pods}
 		for _, object := range left.objects {
 			seen.Record(object)
 		}

@@ -134,16 +134,16 @@ func TestReconcileDelete_reportsDrainingPods(t *testing.T) {
 		want v1.EchoStatus
 	}{
 		"one that drains": {[]client.Object{draining}, v1.EchoStatus{Pods: map[string][]string{"Terminating": {"x-1"}}}},
-		"a companion":     {[]client.Object{companion}, v1.EchoStatus{Pods: map[string][]string{}, Companions: 1}},
+		"a companion":     {[]client.Object{companion}, v1.EchoStatus{Pods: map[string][]string{}}},
 	} {
 		echo := deletedEcho(v1.Finalizer)
-		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, Companions: 2,
+		echo.Status = v1.EchoStatus{Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2,
 			Pods: map[string][]string{"Ready": {"x-1", "x-2"}}}
 		w := New(t, append(c.left, echo)...)
 		g.Expect(echoReconciler(w).reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred(), name)
 		got := w.Current(t).Status
 		got = v1.EchoStatus{Replicas: got.Replicas, ReadyReplicas: got.ReadyReplicas, UpdatedReplicas: got.UpdatedReplicas,
-			Companions: got.Companions, Pods: got.Pods}
+			Pods: got.Pods}
 		g.Expect(got).To(BeComparableTo(c.want, cmpopts.EquateEmpty()), name)
 	}
 }

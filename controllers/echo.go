@@ -107,13 +107,13 @@ func (r *EchoReconciler) converge(ctx context.Context, echo *v1.Echo) (status.Ob
 func (r *EchoReconciler) observe(ctx context.Context, echo *v1.Echo) (status.Observation, error) {
 	seen := status.Observation{NoRoute: objects.NoRoute(echo, r.childConfig())}
 	unreadable := r.Gateways.observe(ctx, r.Client, echo, &seen)
-	var err error
-	seen.Pods, seen.Companions, err = listPods(ctx, r.Client, echo, cachedPodsOf(echo))
+	pods, companions, err := listPods(ctx, r.Client, echo, cachedPodsOf(echo))
+	seen.Pods = pods
 	if err == nil {
 		seen.Nodes, err = r.nodesOf(ctx, echo, seen.Pods)
 	}
 	if err == nil {
-		seen.MissingCompanions, err = r.missingCompanions(ctx, echo, seen.Companions)
+		seen.MissingCompanions, err = r.missingCompanions(ctx, echo, companions)
 	}
 	return seen, errors.Join(err, unreadable)
 }

@@ -86,18 +86,6 @@ type EchoService struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}
 	IPFamilyPolicy corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
-
-	// internalTrafficPolicy specifies how nodes route traffic from inside the cluster: Cluster routes to all pods; Local routes only to pods on the same node. With Local, nodes without such a pod drop the traffic. Defaults to Cluster.
-	// +kubebuilder:validation:Enum="";Cluster;Local
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Internal traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
-	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`
-
-	// sessionAffinity specifies whether connections from the same client go to the same pod: None, or ClientIP for affinity by client address. Defaults to None.
-	// +kubebuilder:validation:Enum=None;ClientIP
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Session affinity",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:ClientIP"}
-	SessionAffinity corev1.ServiceAffinity `json:"sessionAffinity,omitempty"`
 }
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for an Ingress.

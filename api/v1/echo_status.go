@@ -51,16 +51,6 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=4,xDescriptors={"urn:alm:descriptor:org.w3:link"}
 	ExternalURL string `json:"externalURL,omitempty"`
 
-	// image is the container image that the Deployment runs.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Running image",order=10,xDescriptors={"urn:alm:descriptor:text"}
-	Image string `json:"image,omitempty"`
-
-	// companions is the number of companion pods of the Echo.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Companions",order=9,xDescriptors={"urn:alm:descriptor:text"}
-	Companions int32 `json:"companions,omitempty"`
-
 	// pods lists the names of the echo server pods by state: Ready, NotReady, Pending, Failed, or Terminating. At most 50 names are listed per state.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}

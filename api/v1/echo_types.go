@@ -11,7 +11,7 @@ import (
 //
 // +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{CronJob,v1,""},{Job,v1,""},{Pod,v1,""},{Service,v1,""},{PodDisruptionBudget,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{Event,v1,""}}
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=echoes,singular=echo,shortName=echo
+// +kubebuilder:resource:path=echoes,singular=echo
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Desired number of echo servers"

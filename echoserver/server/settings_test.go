@@ -157,7 +157,7 @@ func TestConsistent(t *testing.T) {
 // TestConsistent_podPorts checks that a server whose pod's Service and probes use other ports does not start.
 func TestConsistent_podPorts(t *testing.T) {
 	for environ, want := range map[string]string{
-		"ECHO_POD_PORTS=8080,9090,8443": `ECHO_TLS_ADDR: "" must use port 8443, as the pod's Service and probes do`,
+		"ECHO_POD_PORTS=8080,9090,8443":                        `ECHO_TLS_ADDR: "" must use port 8443, as the pod's Service and probes do`,
 		"ECHO_POD_PORTS=8080,9090,8443 ECHO_TLS_ADDR=:443":     `ECHO_TLS_ADDR: ":443" must use port 8443`,
 		"ECHO_POD_PORTS=8080,9090 ECHO_HTTP_ADDR=:18080":       `ECHO_HTTP_ADDR: ":18080" must use port 8080`,
 		"ECHO_POD_PORTS=8080,9090 ECHO_ADMIN_ADDR=:9091":       `ECHO_ADMIN_ADDR: ":9091" must use port 9090`,

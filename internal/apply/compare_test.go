@@ -78,7 +78,9 @@ func TestCompare_detectsForeignEdits(t *testing.T) {
 		"a source range": byService(func(s *corev1.Service) {
 			s.Spec.LoadBalancerSourceRanges = append(s.Spec.LoadBalancerSourceRanges, "0.0.0.0/0")
 		}),
-		"a session affinity":      byService(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityNone }),
+		"a traffic policy": byService(func(s *corev1.Service) {
+			s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+		}),
 		"a service account":       byPod(func(p *corev1.PodSpec) { p.ServiceAccountName = "other" }),
 		"the number of a port":    byService(func(s *corev1.Service) { s.Spec.Ports[0].Port = 99 }),
 		"the protocol of a port":  byService(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }),
@@ -134,6 +136,9 @@ func TestCompare_ignoresForeignAdditions(t *testing.T) {
 		"a port": byService(func(s *corev1.Service) {
 			s.Spec.Ports = append(s.Spec.Ports,
 				corev1.ServicePort{Name: "theirs", Port: 99, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(9)})
+		}),
+		"how requests are routed": byService(func(s *corev1.Service) {
+			s.Spec.SessionAffinity, s.Spec.InternalTrafficPolicy = corev1.ServiceAffinityClientIP, new(corev1.ServiceInternalTrafficPolicyLocal)
 		}),
 		"a port, twice": byPod(func(p *corev1.PodSpec) {
 			p.Containers[0].Ports = append(p.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 5, Protocol: corev1.ProtocolTCP, Name: "a"},

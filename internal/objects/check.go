@@ -41,8 +41,9 @@ const (
 	checkStartSeconds = 60
 )
 
-// Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known.
-func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
+// Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known. The Service is the Echo's live Service, or nil
+// if there is none yet.
+func Check(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, images Images) (Child, error) {
 	child := CronJob(echo, check.Name)
 	url := CheckURL(echo, check)
 	if url == "" {
@@ -53,7 +54,7 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, images Images) (Child, error) {
 		LabelComponent: checkComponentValue,
 		v1.CheckLabel:  check.Name,
 	})
-	pod := checkPod(echo, check, url, images)
+	pod := checkPod(echo, check, checkArguments(echo, check, service, url), images)
 	text, err := json.Marshal(pod)
 	if err != nil {
 		return child, fmt.Errorf("writing %T: %w", pod, err)
@@ -88,7 +89,7 @@ const caVolume, caFolder, caFile = "ca", "/etc/pathcheck", "ca.crt"
 
 // checkPod returns the spec of a check's pods, which meet the restricted Pod Security Standard. They have the same identity and placement
 // as the echo pods, so that any cluster policy that admits the echo pods also admits them.
-func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images Images) *corev1ac.PodSpecApplyConfiguration {
+func checkPod(echo *v1.Echo, check *v1.EchoCheck, arguments []string, images Images) *corev1ac.PodSpecApplyConfiguration {
 	given := &echo.Spec
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")} // a run sends and receives up to 64 MiB
@@ -106,7 +107,7 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images Images) *co
 		WithName(CheckContainer).
 		WithImage(images.PathCheck).
 		WithImagePullPolicy(pullPolicy("", images.PathCheck)).
-		WithArgs(checkArguments(echo, check, url)...).
+		WithArgs(arguments...).
 		WithTerminationMessagePath(corev1.TerminationMessagePathDefault).
 		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
 		WithResources(corev1ac.ResourceRequirements().WithRequests(requests).WithLimits(limits)).
@@ -137,13 +138,14 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, url string, images Images) *co
 }
 
 // checkArguments returns the command-line arguments for pathcheck.
-func checkArguments(echo *v1.Echo, check *v1.EchoCheck, url string) []string {
+func checkArguments(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, url string) []string {
 	arguments := []string{
 		"--verdict-file=" + corev1.TerminationMessagePathDefault,
 		"--name=" + echo.Namespace + "/" + echo.Name,
 		"--deadline=" + strconv.Itoa(int(CheckDeadline(check)/time.Second)) + "s",
 	}
-	if echo.Spec.Service.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
+	if service == nil || service.Spec.InternalTrafficPolicy == nil ||
+		*service.Spec.InternalTrafficPolicy != corev1.ServiceInternalTrafficPolicyLocal {
 		arguments = append(arguments, "--own-service="+URL(echo))
 	} // with Local, the Service might respond on other nodes, but not on the node where the check runs
 	if check.Address != "" {

@@ -31,11 +31,17 @@ func checked(changes ...func(*v1.EchoCheck)) *v1.Echo {
 	})
 }
 
-// cronJob returns the CronJob of an Echo's first check, or nil if the check has none.
+// cronJob returns the CronJob of an Echo's first check before the Echo has a Service, or nil if the check has none.
 func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 	t.Helper()
+	return cronJobBeside(t, echo, nil)
+}
+
+// cronJobBeside is like cronJob, for an Echo with the given Service.
+func cronJobBeside(t *testing.T, echo *v1.Echo, service *corev1.Service) *batchv1.CronJob {
+	t.Helper()
 	g := NewWithT(t)
-	child, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	child, err := Check(echo, &echo.Spec.Checks[0], service, checkImages)
 	g.Expect(err).NotTo(HaveOccurred())
 	if child.Desired == nil {
 		return nil
@@ -62,16 +68,25 @@ func TestCheck_escapesDollars(t *testing.T) {
 // TestCheck_ownService checks, for each type of Service, that a check connects directly to the Service only if the Service responds on
 // every node.
 func TestCheck_ownService(t *testing.T) {
-	for want, service := range map[string]v1.EchoService{
-		"--own-service=http://web.ns.svc:8080": {Type: "ClusterIP", Port: 8080},
-		"--own-service=http://web.ns.svc":      {Type: "LoadBalancer", Port: 80, InternalTrafficPolicy: "Cluster", ExternalTrafficPolicy: "Local"},
-		"":                                     {Type: "ClusterIP", Port: 80, InternalTrafficPolicy: "Local"},
+	live := func(internal corev1.ServiceInternalTrafficPolicy) *corev1.Service {
+		return &corev1.Service{Spec: corev1.ServiceSpec{InternalTrafficPolicy: &internal}}
+	}
+	for name, c := range map[string]struct {
+		given v1.EchoService
+		live  *corev1.Service
+		want  string
+	}{
+		"not created yet":  {v1.EchoService{Type: "ClusterIP", Port: 8080}, nil, "--own-service=http://web.ns.svc:8080"},
+		"without a policy": {v1.EchoService{Type: "ClusterIP", Port: 80}, &corev1.Service{}, "--own-service=http://web.ns.svc"},
+		"all pods, by default": {v1.EchoService{Type: "LoadBalancer", Port: 80, ExternalTrafficPolicy: "Local"}, live("Cluster"),
+			"--own-service=http://web.ns.svc"},
+		"only pods on the node": {v1.EchoService{Type: "ClusterIP", Port: 80}, live("Local"), ""},
 	} {
 		echo := checked()
-		echo.Spec.Service = service
-		if got := strings.Join(podOf(cronJob(t, echo)).Containers[0].Args, " "); !strings.Contains(got, want) ||
-			want == "" && strings.Contains(got, "--own-service") {
-			t.Errorf("%+v: the arguments are %s, want %q", service, got, want)
+		echo.Spec.Service = c.given
+		if got := strings.Join(podOf(cronJobBeside(t, echo, c.live)).Containers[0].Args, " "); !strings.Contains(got, c.want) ||
+			c.want == "" && strings.Contains(got, "--own-service") {
+			t.Errorf("%s: the arguments are %s, want %q", name, got, c.want)
 		}
 	}
 }

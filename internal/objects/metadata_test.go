@@ -83,7 +83,7 @@ func fieldChanges() map[string]fieldChange {
 		"tls.clientCertificate":      {func(s *v1.EchoSpec) { s.TLS.ClientCertificate = v1.ClientCertificateNone }, "Deployment companion"},
 		"resources":                  {func(s *v1.EchoSpec) { s.Resources = nil }, "Deployment CronJob companion"},
 		"service.type":               {func(s *v1.EchoSpec) { s.Service.Type = corev1.ServiceTypeNodePort }, "Service"},
-		"service.port":               {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service Ingress"},
+		"service.port":               {func(s *v1.EchoSpec) { s.Service.Port = 445 }, "Service Ingress CronJob"},
 		"service.annotations":        {func(s *v1.EchoSpec) { s.Service.Annotations["a"] = "c" }, "Service"},
 		"service.externalTrafficPolicy": {func(s *v1.EchoSpec) {
 			s.Service.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
@@ -93,8 +93,6 @@ func fieldChanges() map[string]fieldChange {
 		"service.ipFamilies":               {func(s *v1.EchoSpec) { s.Service.IPFamilies = nil }, "Service"},
 		"service.ipFamilyPolicy": {func(s *v1.EchoSpec) { s.Service.IPFamilyPolicy = corev1.IPFamilyPolicyRequireDualStack },
 			"Service"},
-		"service.internalTrafficPolicy":   {func(s *v1.EchoSpec) { s.Service.InternalTrafficPolicy = "" }, "Service CronJob"},
-		"service.sessionAffinity":         {func(s *v1.EchoSpec) { s.Service.SessionAffinity = corev1.ServiceAffinityNone }, "Service"},
 		"ingress.enabled":                 {func(s *v1.EchoSpec) { s.Ingress.Enabled = new(false) }, "Deployment Ingress"},
 		"ingress.host":                    {func(s *v1.EchoSpec) { s.Ingress.Host = "other.example.com" }, "Ingress"},
 		"ingress.path":                    {func(s *v1.EchoSpec) { s.Ingress.Path = "/other" }, "Ingress"},
@@ -144,7 +142,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	all, err := Desired(echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
 	made := map[string]string{"companion": companionFor(t, labeledPod(), echo).Annotations[v1.AppliedHashAnnotation]}
-	job, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	job, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range append(all, PodMonitor(echo), job) {
 		if c.Desired != nil {

@@ -102,7 +102,7 @@ func TestPodSecurity_rejectsViolations(t *testing.T) {
 func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g, restricted := NewWithT(t), standard(t, "restricted")
 	echo := checked()
-	child, err := Check(echo, &echo.Spec.Checks[0], checkImages)
+	child, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(restricted.Validate(child)).To(Succeed())
 	template := []string{"spec", "jobTemplate", "spec", "template", "spec", "hostNetwork"}

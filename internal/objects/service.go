@@ -28,10 +28,8 @@ func service(echo *v1.Echo, _ Config) any {
 		spec.WithPorts(servicePort(httpsPortName, httpsServicePort(&echo.Spec)).WithName(httpsPortName))
 	}
 	setIfGiven(spec.WithExternalTrafficPolicy, desired.ExternalTrafficPolicy)
-	setIfGiven(spec.WithInternalTrafficPolicy, desired.InternalTrafficPolicy)
 	setIfGiven(spec.WithLoadBalancerClass, desired.LoadBalancerClass)
 	setIfGiven(spec.WithIPFamilyPolicy, desired.IPFamilyPolicy)
-	setIfGiven(spec.WithSessionAffinity, desired.SessionAffinity)
 	return corev1ac.Service(echo.Name, echo.Namespace).
 		WithAnnotations(desired.Annotations).
 		WithSpec(spec)

@@ -45,8 +45,7 @@ type Observation struct {
 	// Unwatched is true if a child lost the label that the watches filter by. The operator then receives no events for the child.
 	Unwatched bool
 	// Pods are the pods of the Deployment, newest first.
-	Pods       []*objects.Pod
-	Companions []*objects.Pod
+	Pods []*objects.Pod
 	// Nodes contains the nodes on which the pods run, keyed by name.
 	Nodes     map[string]Node
 	HTTPRoute *gatewayv1.HTTPRoute
@@ -223,7 +222,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	return status
 }
 
-// measureObjects records in a status the Deployment's replica counts and image, and which pods of an Echo exist.
+// measureObjects records in a status the Deployment's replica counts, and which pods of an Echo exist.
 func measureObjects(status *v1.EchoStatus, seen Observation) {
 	d := seen.Deployment
 	if d == nil && seen.NoDeployment {
@@ -233,23 +232,9 @@ func measureObjects(status *v1.EchoStatus, seen Observation) {
 		status.Replicas = d.Status.Replicas
 		status.ReadyReplicas = d.Status.ReadyReplicas
 		status.UpdatedReplicas = d.Status.UpdatedReplicas
-		status.Image = ""
-		for _, container := range d.Spec.Template.Spec.Containers {
-			if container.Name == objects.ContainerName {
-				status.Image = container.Image
-			}
-		}
 	}
 	if seen.Pods != nil {
 		status.Pods = podStates(seen.Pods)
-	}
-	if seen.Companions != nil {
-		status.Companions = 0
-		for _, companion := range seen.Companions {
-			if !companion.Deleted && !companion.HasEnded() {
-				status.Companions++
-			}
-		}
 	}
 }
 

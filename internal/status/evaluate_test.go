@@ -146,13 +146,11 @@ func TestEvaluate_countsPods(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) })
 	d := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, AvailableReplicas: 2}}
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "theirs", Image: "no"}, {Name: "echo", Image: "i"}}
 	got := Evaluate(echo, Observation{Deployment: d}, nil, time.Now()).Status
 	const message = "The pods are starting: 1 of 1 are ready."
 	g.Expect(meta.FindStatusCondition(got.Conditions, v1.ConditionReady).Message).To(Equal(message), "more pods than wanted")
 	got.Conditions = nil
 	want := v1.EchoStatus{Phase: v1.PhasePending, Message: message, Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, URL: "http://x.ns.svc",
-		Image:    "i",
 		Selector: "app.kubernetes.io/instance=x,app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/name=echo"}
 	g.Expect(got).To(BeComparableTo(want))
 }
@@ -181,14 +179,13 @@ func TestEvaluate_resetsCountsWithoutDeployment(t *testing.T) {
 	g := NewWithT(t)
 	echo := support.Echo("ns", "x", func(e *v1.Echo) {
 		e.Spec.Paused = true
-		e.Status = v1.EchoStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2, Image: "i"}
+		e.Status = v1.EchoStatus{Replicas: 4, UpdatedReplicas: 3, ReadyReplicas: 2}
 	})
 	for name, failure := range map[string]*Failure{"no failure": nil, "a name that is taken": Classify(&objects.NameConflictError{})} {
 		got := Evaluate(echo, Observation{NoDeployment: true}, failure, time.Now()).Status
 		g.Expect(got.Replicas+got.UpdatedReplicas+got.ReadyReplicas).To(BeZero(), name)
-		g.Expect(got.Image).To(BeEmpty(), name)
 	}
-	if got := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; got.Replicas != 4 || got.Image != "i" {
+	if got := Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status; got.Replicas != 4 {
 		t.Errorf("without a successful read, the status is %+v", got)
 	}
 }
@@ -290,7 +287,7 @@ func (g generator) pod(i int) *objects.Pod {
 const yesPod, noPod = corev1.ConditionTrue, corev1.ConditionFalse
 
 func (g generator) observation() Observation {
-	seen := Observation{Deployment: g.deployment(), Pods: []*objects.Pod{}, Companions: []*objects.Pod{}, Nodes: map[string]Node{}}
+	seen := Observation{Deployment: g.deployment(), Pods: []*objects.Pod{}, Nodes: map[string]Node{}}
 	for i := range pick(g, 0, 1, 3, 60) {
 		seen.Pods = append(seen.Pods, g.pod(i))
 	}

@@ -34,9 +34,9 @@ type Echoes struct {
 type report struct {
 	phase string
 	// reason says why the Echo is not ready; it is empty if the Echo is ready.
-	reason                     string
-	notReadySince              time.Time
-	desired, ready, companions int32
+	reason         string
+	notReadySince  time.Time
+	desired, ready int32
 }
 
 // change is the last change to the spec of an Echo that has not been ready since.
@@ -47,7 +47,7 @@ type change struct {
 
 // descriptions describe the metrics that are computed on each scrape.
 type descriptions struct {
-	echoes, notReady, named, oldest, desired, ready, companions *prometheus.Desc
+	echoes, notReady, named, oldest, desired, ready *prometheus.Desc
 }
 
 func newEchoes(now func() time.Time) *Echoes {
@@ -70,9 +70,8 @@ func newEchoes(now func() time.Time) *Echoes {
 				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.", "echo_namespace", "echo", "reason"),
 			oldest: describe("oldest_echo_not_ready_seconds",
 				"Longest time, in seconds, that any Echo has been unready; 0 if all are ready."),
-			desired:    describe("replicas_desired", "Number of desired echo servers of all Echoes."),
-			ready:      describe("replicas_ready", "Number of ready echo servers of all Echoes."),
-			companions: describe("companions", "Number of companions of all Echoes."),
+			desired: describe("replicas_desired", "Number of desired echo servers of all Echoes."),
+			ready:   describe("replicas_ready", "Number of ready echo servers of all Echoes."),
 		},
 	}
 }
@@ -87,7 +86,7 @@ func (e *Echoes) Changed(echo client.Object) {
 // Reported records an Echo's status after it was written or found to be unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	key := client.ObjectKeyFromObject(echo)
-	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas, companions: status.Companions}
+	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas}
 	if seen.phase == "" { // the Echo's first status is about to be written
 		seen.phase = v1.PhasePending
 	}
@@ -118,7 +117,7 @@ func (e *Echoes) Forget(echo types.NamespacedName) {
 // Describe implements prometheus.Collector.
 func (e *Echoes) Describe(to chan<- *prometheus.Desc) {
 	d := e.described
-	for _, description := range []*prometheus.Desc{d.echoes, d.notReady, d.named, d.oldest, d.desired, d.ready, d.companions} {
+	for _, description := range []*prometheus.Desc{d.echoes, d.notReady, d.named, d.oldest, d.desired, d.ready} {
 		to <- description
 	}
 	e.readyDuration.Describe(to)
@@ -130,7 +129,7 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 	for _, phase := range []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed, v1.PhaseTerminating} {
 		byPhase[phase] = 0 // instead of being omitted
 	}
-	var desired, ready, companions float64
+	var desired, ready float64
 	type namedReport struct {
 		report
 		key types.NamespacedName
@@ -142,7 +141,6 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 		byPhase[r.phase]++
 		desired += float64(r.desired)
 		ready += float64(r.ready)
-		companions += float64(r.companions)
 		if r.reason != "" {
 			byReason[r.reason]++
 			notReady = append(notReady, namedReport{r, key})
@@ -173,6 +171,5 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 	gauge(e.described.oldest, max(0, oldest))
 	gauge(e.described.desired, desired)
 	gauge(e.described.ready, ready)
-	gauge(e.described.companions, companions)
 	e.readyDuration.Collect(to)
 }

@@ -36,7 +36,7 @@ func newStatus(generation int64, phase, reason string, since int64) *v1.EchoStat
 		ready = metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
 			LastTransitionTime: metav1.Unix(since, 0)}
 	}
-	return &v1.EchoStatus{ObservedGeneration: generation, Phase: phase, ReadyReplicas: 2, Companions: 1, Conditions: []metav1.Condition{ready}}
+	return &v1.EchoStatus{ObservedGeneration: generation, Phase: phase, ReadyReplicas: 2, Conditions: []metav1.Condition{ready}}
 }
 
 // wantMetrics compares the named metrics of a collector with their expected values. TestRegister_metricsFollowConventions checks their help.
@@ -65,8 +65,7 @@ func TestEchoes_countsByPhaseAndReason(t *testing.T) {
 	e.Reported(newEcho("d", 1), &v1.EchoStatus{})
 	e.Reported(newEcho("gone", 1), newStatus(1, v1.PhaseFailed, "NameConflict", 1))
 	e.Forget(client.ObjectKeyFromObject(newEcho("gone", 1)))
-	wantMetrics(t, e, "echoes echoes_not_ready replicas_desired replicas_ready companions", `
-		echo_operator_companions 3
+	wantMetrics(t, e, "echoes echoes_not_ready replicas_desired replicas_ready", `
 		echo_operator_echoes{phase="Failed"} 1
 		echo_operator_echoes{phase="Pending"} 1
 		echo_operator_echoes{phase="Ready"} 1

@@ -89,46 +89,58 @@ func (f *Failures) Add(controller string, transient bool, reason string) {
 	f.counter.WithLabelValues(controller, kind, reason).Inc()
 }
 
-// Companions counts the pods that request a companion but do not have one. It is safe for concurrent use.
+// Companions counts the companions, and the pods that request a companion but do not have one. It is safe for concurrent use.
 type Companions struct {
-	described *prometheus.Desc
+	count, missing *prometheus.Desc
 
 	lock    sync.Mutex
+	counts  map[types.NamespacedName]int
 	reasons map[types.NamespacedName]string
 }
 
 func newCompanions() *Companions {
 	return &Companions{
-		described: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that request a companion and have none, by reason.",
+		count: prometheus.NewDesc(prefix+"companions", "Number of companions of all Echoes.", nil, nil),
+		missing: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that request a companion and have none, by reason.",
 			[]string{"reason"}, nil),
-		reasons: map[types.NamespacedName]string{},
+		counts: map[types.NamespacedName]int{}, reasons: map[types.NamespacedName]string{},
 	}
 }
 
-// Reported records why a pod has no companion. The reason is empty if nothing is wrong.
-func (c *Companions) Reported(pod types.NamespacedName, reason string) {
+// Reported records how many companions a pod has, and why it has none. The reason is empty if nothing is wrong.
+func (c *Companions) Reported(pod types.NamespacedName, count int, reason string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
+	c.counts[pod], c.reasons[pod] = count, reason
+	if count == 0 {
+		delete(c.counts, pod)
+	}
 	if reason == "" {
 		delete(c.reasons, pod)
-		return
 	}
-	c.reasons[pod] = reason
 }
 
 // Describe implements prometheus.Collector.
-func (c *Companions) Describe(to chan<- *prometheus.Desc) { to <- c.described }
+func (c *Companions) Describe(to chan<- *prometheus.Desc) {
+	to <- c.count
+	to <- c.missing
+}
 
 // Collect implements prometheus.Collector.
 func (c *Companions) Collect(to chan<- prometheus.Metric) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	counts := map[string]float64{"EchoNotFound": 0, "CompanionNotCreated": 0}
-	for _, reason := range c.reasons {
-		counts[reason]++
+	all := 0
+	for _, count := range c.counts {
+		all += count
 	}
-	for reason, count := range counts {
-		to <- prometheus.MustNewConstMetric(c.described, prometheus.GaugeValue, count, reason)
+	to <- prometheus.MustNewConstMetric(c.count, prometheus.GaugeValue, float64(all))
+	byReason := map[string]float64{"EchoNotFound": 0, "CompanionNotCreated": 0}
+	for _, reason := range c.reasons {
+		byReason[reason]++
+	}
+	for reason, count := range byReason {
+		to <- prometheus.MustNewConstMetric(c.missing, prometheus.GaugeValue, count, reason)
 	}
 }
 

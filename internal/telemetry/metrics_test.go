@@ -60,16 +60,21 @@ func TestFailures(t *testing.T) {
 	`)
 }
 
-func TestCompanions_countsMissingByReason(t *testing.T) {
+func TestCompanions(t *testing.T) {
 	c := newCompanions()
 	pod := types.NamespacedName{Namespace: "shop", Name: "till"}
-	c.Reported(pod, v1.EventEchoNotFound.String())
-	c.Reported(pod, v1.EventCompanionNotCreated.String())
-	c.Reported(types.NamespacedName{Namespace: "shop", Name: "other"}, "")
-	wantMetrics(t, c, "companions_missing", `
+	c.Reported(pod, 0, v1.EventEchoNotFound.String())
+	c.Reported(pod, 0, v1.EventCompanionNotCreated.String())
+	c.Reported(types.NamespacedName{Namespace: "shop", Name: "other"}, 1, "")
+	c.Reported(types.NamespacedName{Namespace: "shop", Name: "replaced"}, 2, "") // the former pod of this name had one, too
+	wantMetrics(t, c, "companions companions_missing", `
+		echo_operator_companions 3
 		echo_operator_companions_missing{reason="CompanionNotCreated"} 1
 		echo_operator_companions_missing{reason="EchoNotFound"} 0
 	`)
-	c.Reported(pod, "")
+	for _, name := range []string{"till", "other", "replaced"} {
+		c.Reported(types.NamespacedName{Namespace: "shop", Name: name}, 0, "")
+	}
 	NewWithT(t).Expect(c.reasons).To(BeEmpty())
+	NewWithT(t).Expect(c.counts).To(BeEmpty())
 }

@@ -33,7 +33,7 @@ var _ = Describe("an image that is in no registry", func() {
 
 		echo := support.Echo(namespaces.New(ctx), "archive", func(e *v1.Echo) { e.Spec.Image = image })
 		createReady(ctx, echo)
-		Expect(echo.Status.Image).To(Equal(image))
+		Expect(pods(ctx, Default, echo)[0].Spec.Containers[0].Image).To(Equal(image))
 		Expect(probe(ctx, echo, "--count=20").Failed).To(BeZero())
 	}, SpecTimeout(8*time.Minute))
 })

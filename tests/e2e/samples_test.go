@@ -42,7 +42,7 @@ var _ = Describe("the sample", func() {
 
 	It("hello runs an image that requires root and port 80", func(ctx SpecContext) {
 		echo := apply(ctx, "v1_echo_hello.yaml", "echo-hello")
-		Expect(echo.Status.Image).To(Equal("docker.io/nginxdemos/hello:0.3-plain-text"))
+		Expect(pods(ctx, Default, echo)[0].Spec.Containers[0].Image).To(Equal("docker.io/nginxdemos/hello:0.3-plain-text"))
 		seen := probe(ctx, echo, "--count=20", "--text")
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	}, SpecTimeout(8*time.Minute))

@@ -25,7 +25,7 @@ func lifecycle(helm program) func() {
 			realcluster.CreateSample(ctx, "default")
 			realcluster.AwaitSample(ctx, "default")
 			var err error
-			image, err = sample(ctx, ".status.image")
+			image, err = realcluster.SampleImage(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(image).To(HavePrefix("quay.io/echo-operator/echo-server@sha256:"))
 		}, SpecTimeout(10*time.Minute))
@@ -41,11 +41,10 @@ func lifecycle(helm program) func() {
 		It("is upgraded and rolled back without dropping requests, and keeps its values", func(ctx SpecContext) {
 			prober := realcluster.ProbeSample(ctx)
 			helm.run(ctx, upgrade(realcluster.ReleasedVersion(1)))
-			Eventually(sample).WithContext(ctx).WithArguments(".status.phase} {.status.image").
-				Should(And(HavePrefix("Ready quay.io/echo-operator/echo-server@sha256:"), Not(HaveSuffix(image))))
+			realcluster.AwaitSampleImage(ctx, And(HavePrefix("quay.io/echo-operator/echo-server@sha256:"), Not(Equal(image))))
 			expectSettings(ctx)
 			helm.run(ctx, realcluster.Documented(realcluster.ReleasedVersion(1), installPage, "To go back to the previous version"))
-			Eventually(sample).WithContext(ctx).WithArguments(".status.phase} {.status.image").Should(Equal("Ready " + image))
+			realcluster.AwaitSampleImage(ctx, Equal(image))
 			expectSettings(ctx)
 			seen := prober.Stop(ctx)
 			Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)

@@ -88,6 +88,21 @@ var _ = Describe("a check", func() {
 			"CheckFailed", "CheckPassed"))
 	})
 
+	It("connects to the Service unless another field manager limits the Service to the pods on a node", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "local"))
+		service := "--own-service=http://local." + echo.Namespace + ".svc"
+		arguments := func(g Gomega) []string {
+			return cronJobNow(ctx, g, echo, "local-path").Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+		}
+		Eventually(arguments).WithContext(ctx).Should(ContainElement(service))
+		kubectlInput(ctx, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "local"}, "spec": {"internalTrafficPolicy": "Local"}}`,
+			"apply", "--server-side", "--field-manager=platform-team", "-n", echo.Namespace, "-f", "-")
+		Eventually(arguments).WithContext(ctx).ShouldNot(ContainElement(service))
+		expectNoWrite(ctx, echo)
+		kubectl(ctx, "patch", "service", "local", "-n", echo.Namespace, "-p", `{"spec": {"internalTrafficPolicy": "Cluster"}}`)
+		Eventually(arguments).WithContext(ctx).Should(ContainElement(service))
+	})
+
 	It("reports why it cannot run, and does not stop the other checks", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		foreign := &batchv1.CronJob{Namespace: namespace, Name: "web-path",

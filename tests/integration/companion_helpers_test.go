@@ -20,7 +20,6 @@ func createEchoAndOwner(ctx context.Context, name string) (*v1.Echo, *corev1.Pod
 	owner := createOwner(ctx, k8s, echo.Namespace, "web-0", name)
 	bind(ctx, k8s, owner, newNode(ctx, k8s))
 	eventuallyOne(ctx, k8s, owner)
-	expectCompanions(ctx, echo, 1)
 	return echo, owner
 }
 
@@ -70,10 +69,4 @@ func eventuallyOne(ctx context.Context, c client.Client, owner *corev1.Pod) *cor
 		g.Expect(metav1.IsControlledBy(&all[0], owner)).To(BeTrue())
 	}).WithContext(ctx).Should(Succeed())
 	return &all[0]
-}
-
-// expectCompanions waits until an Echo's status reports the given number of companions.
-func expectCompanions(ctx context.Context, echo *v1.Echo, count int) {
-	GinkgoHelper()
-	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Companions", BeEquivalentTo(count)))
 }

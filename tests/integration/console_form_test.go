@@ -289,7 +289,7 @@ func childrenFor(echo *v1.Echo) []objects.Child {
 	all, err := objects.Desired(echo, config)
 	Expect(err).NotTo(HaveOccurred())
 	for i := range echo.Spec.Checks {
-		check, err := objects.Check(echo, &echo.Spec.Checks[i], config.Images)
+		check, err := objects.Check(echo, &echo.Spec.Checks[i], nil, config.Images)
 		Expect(err).NotTo(HaveOccurred())
 		check.Kind += " " + echo.Spec.Checks[i].Name
 		all = append(all, check)

@@ -36,7 +36,6 @@ var _ = Describe("an Echo", func() {
 		Expect(echo.Status.Phase).To(Equal(v1.PhaseReady))
 		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
 		Expect(echo.Status.URL).To(Equal("http://test-echo.default.svc"))
-		Expect(echo.Status.Image).To(Equal(echoServerImage))
 		Expect(echo.Status.Selector).To(
 			Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/name=echo"))
 	})

@@ -116,15 +116,15 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 
 	It("is upgraded automatically from a catalog, and upgrades the echo servers, without dropping requests", func(ctx SpecContext) {
 		before := echoPods(ctx)
-		image := realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
+		image, err := realcluster.SampleImage(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		prober := startProber(ctx)
 		// These commands give the first version a sample with a different title, and a sample that the second version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
 		expectSucceeded(ctx, version(1))
-		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
-			Should(SatisfyAll(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
+		realcluster.AwaitSampleImage(ctx, And(HavePrefix("quay.io/echo-operator/echo-server@"), Not(Equal(image))))
 		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
 			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the old pods must have drained")
 		seen := prober.Stop(ctx)

@@ -45,7 +45,8 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 		waitReady(ctx, operatorNamespace)
 		kubectl(ctx, "run", "owner", "--image=quay.io/echo-operator/echo-server:v"+version(0), "--labels=echoes.example.com/companion=test-echo")
 		kubectl(ctx, "wait", "--for=condition=Ready", "pod/owner", waitTimeout)
-		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.companions}").Should(Equal("1"))
+		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name",
+			"-l", "app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/name=echo-companion").Should(HavePrefix("pod/owner-echo-"))
 
 		realcluster.Kubectl(ctx, "delete", "namespace", operatorNamespace, "--wait=false")
 		Eventually(realcluster.TryKubectl).WithContext(ctx).WithArguments("get", "namespace", operatorNamespace, "-o",

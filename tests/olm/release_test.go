@@ -189,9 +189,7 @@ func (r *reader) changeVersion(ctx context.Context, change func()) {
 	GinkgoHelper()
 	image, pods, prober := sampleImage(ctx), strings.Fields(echoPods(ctx)), startProber(ctx)
 	change()
-	Eventually(realcluster.TryKubectl).WithContext(ctx).
-		WithArguments("get", "echo/test-echo", "-o", "jsonpath={.status.phase} {.status.image}").
-		Should(And(HavePrefix("Ready quay.io/echo-operator/echo-server@"), Not(HaveSuffix(image))))
+	realcluster.AwaitSampleImage(ctx, And(HavePrefix("quay.io/echo-operator/echo-server@"), Not(Equal(image))))
 	Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
 		Should(And(HaveLen(2), Not(ContainElement(BeElementOf(pods)))), "the old pods must have drained")
 	seen := prober.Stop(ctx)
@@ -202,7 +200,9 @@ func (r *reader) changeVersion(ctx context.Context, change func()) {
 
 func sampleImage(ctx context.Context) string {
 	GinkgoHelper()
-	return realcluster.Kubectl(ctx, "get", "echo/test-echo", "-o", "jsonpath={.status.image}")
+	image, err := realcluster.SampleImage(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return image
 }
 
 // inventory returns all objects in the cluster, except objects of kinds that change even if nothing is installed.

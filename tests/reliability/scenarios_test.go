@@ -106,7 +106,6 @@ func changes() []scenario {
 		}},
 		{"service", func(s *v1.EchoSpec) { // the operator recreates the Service when the IP families are unset
 			s.Service.IPFamilies, s.Service.IPFamilyPolicy = []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
-			s.Service.InternalTrafficPolicy, s.Service.SessionAffinity = corev1.ServiceInternalTrafficPolicyLocal, corev1.ServiceAffinityClientIP
 		}},
 		{"application protocol", func(s *v1.EchoSpec) { s.Service.AppProtocol = "kubernetes.io/h2c" }},
 		{"ingress without a host", func(s *v1.EchoSpec) {

@@ -137,11 +137,9 @@ func everyServiceField() v1.EchoService {
 		AppProtocol:              "kubernetes.io/h2c",
 		Annotations:              map[string]string{"a": "b"},
 		ExternalTrafficPolicy:    corev1.ServiceExternalTrafficPolicyLocal,
-		InternalTrafficPolicy:    corev1.ServiceInternalTrafficPolicyLocal,
 		LoadBalancerClass:        "example.com/class",
 		LoadBalancerSourceRanges: []string{"10.0.0.0/8"},
 		IPFamilies:               []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol},
 		IPFamilyPolicy:           corev1.IPFamilyPolicyPreferDualStack,
-		SessionAffinity:          corev1.ServiceAffinityClientIP,
 	}
 }

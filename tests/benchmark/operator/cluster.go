@@ -122,10 +122,10 @@ func (p *controlPlane) startControllers(ctx context.Context, kubernetes string) 
 // to be fast.
 func (p *controlPlane) awaitReady(ctx context.Context, n int, image string) error {
 	return p.awaitQuiet(ctx, n, func(echoes []v1.Echo, deployments []appsv1.Deployment) bool {
-		isNotReady := func(e v1.Echo) bool { return e.Status.Phase != v1.PhaseReady || e.Status.Image != image }
+		isNotReady := func(e v1.Echo) bool { return e.Status.Phase != v1.PhaseReady }
 		isNotRolledOut := func(d appsv1.Deployment) bool {
 			s, want := &d.Status, *d.Spec.Replicas
-			return s.Replicas != want || s.UpdatedReplicas != want || s.ReadyReplicas != want || s.ObservedGeneration != d.Generation
+			return d.Spec.Template.Spec.Containers[0].Image != image || s.Replicas != want || s.UpdatedReplicas != want || s.ReadyReplicas != want || s.ObservedGeneration != d.Generation
 		}
 		return len(echoes) == n && len(deployments) == n && !slices.ContainsFunc(echoes, isNotReady) &&
 			!slices.ContainsFunc(deployments, isNotRolledOut)

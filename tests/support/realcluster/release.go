@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/fences"
@@ -68,6 +69,19 @@ func AwaitSample(ctx context.Context, namespace string) {
 func ProbeSample(ctx context.Context) Prober {
 	GinkgoHelper()
 	return StartProber(ctx, "default", "http://test-echo.default.svc", "--count=1000000", "--interval=5ms", "--duration=2h")
+}
+
+// SampleImage returns the image of the sample Echo's Deployment.
+func SampleImage(ctx context.Context) (string, error) {
+	return TryKubectl(ctx, "get", "-n", "default", "deployment/test-echo", "-o", "jsonpath={.spec.template.spec.containers[0].image}")
+}
+
+// AwaitSampleImage waits until the sample Echo has the given image, and is ready with it.
+func AwaitSampleImage(ctx context.Context, image types.GomegaMatcher) {
+	GinkgoHelper()
+	Eventually(SampleImage).WithContext(ctx).Should(image)
+	Kubectl(ctx, "rollout", "status", "-n", "default", "deployment/test-echo", WaitTimeout)
+	AwaitSample(ctx, "default")
 }
 
 // SampleSelector selects the pods of the sample Echo.
