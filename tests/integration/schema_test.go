@@ -72,6 +72,7 @@ var _ = Describe("the schema", func() {
 			"must have at most 8 items"),
 		Entry("an IP address as host", "bad", "{ingress: {enabled: true, host: 192.0.2.1}}", "not an IP address"),
 		Entry("an invalid host", "bad", "{replicas: 1, ingress: {enabled: true, host: A_B}}", "spec.ingress.host"),
+		Entry("a host name of a route that is too long", "bad", "{gateway: {hostnames: ["+strings.Repeat("a.", 150)+"example.com]}}", "Too long"),
 		Entry("a path without a slash", "bad", "{replicas: 1, ingress: {enabled: true, host: a.example.com, path: x}}", "spec.ingress.path"),
 		Entry("a budget below 0", "bad", "{replicas: 1, disruptionBudget: {maxUnavailable: -1}}", "spec.disruptionBudget.maxUnavailable"),
 		Entry("too many peers", "bad", "{replicas: 1, networkPolicy: {from: ["+strings.Repeat("{podSelector: {}},", 33)+"]}}",

@@ -127,6 +127,39 @@ func TestSafeChangesAreAccepted(t *testing.T) {
 	}
 }
 
+// TestRules_haveReasons checks that each pattern, rule, and enum of the schema has a reason why it never needs to be loosened.
+func TestRules_haveReasons(t *testing.T) {
+	frozen := read[map[string]map[string]string](t, "tests", "packaging", "testdata", "frozen.yaml")
+	used := map[string]bool{}
+	explain := func(path, kind string, matches func(name string) bool) {
+		for name, reason := range frozen[kind] {
+			if matches(name) && len(reason) > 15 {
+				used[name] = true
+				return
+			}
+		}
+		t.Errorf("%s: frozen.yaml has no reason under %s", path, kind)
+	}
+	eachField("", currentCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, schema *property) {
+		if schema.Pattern != "" {
+			explain(path, "patterns", func(name string) bool { return name == schema.Pattern })
+		}
+		if schema.Enum != nil {
+			explain(path, "enums", func(name string) bool { return name == path })
+		}
+		for _, rule := range schema.XValidations {
+			explain(path, "rules", func(name string) bool { return strings.HasPrefix(rule.Message, name) })
+		}
+	})
+	for kind, reasons := range frozen {
+		for name := range reasons {
+			if !used[name] {
+				t.Errorf("frozen.yaml explains %s %s, which the schema does not have", kind, name)
+			}
+		}
+	}
+}
+
 // TestGrowth_isAccepted checks that OLM v1 accepts each field that a later version may add. The integration tests check that no rule of
 // the schema rejects Echoes with these fields.
 func TestGrowth_isAccepted(t *testing.T) {
