@@ -21,7 +21,8 @@ func (r NormalReason) String() string { return string(r) }
 // EventType implements Reason.
 func (NormalReason) EventType() string { return corev1.EventTypeNormal }
 
-// WarningReason is a reason that usually requires action. If a Ready condition has a WarningReason, a Warning event reports the condition.
+// WarningReason is a reason that usually requires action. If a Ready condition has a WarningReason, a Warning event reports the condition or
+// its cause.
 type WarningReason string
 
 // String implements Reason.
@@ -53,9 +54,9 @@ const (
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
 	// ReasonDeploymentPaused means that the rollout of the Deployment is paused.
 	ReasonDeploymentPaused WarningReason = "DeploymentPaused"
-	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure, or was deleted. It is Normal because EventNodeProblem
-	// already warns about the node.
-	ReasonNodeProblem NormalReason = "NodeProblem"
+	// ReasonNodeProblem means that the node of a pod is not ready, is under pressure, or was deleted. For each node that runs pods of the Echo,
+	// an event reports the problem.
+	ReasonNodeProblem WarningReason = "NodeProblem"
 	// ReasonUnschedulable means that the scheduler finds no node for a pod.
 	ReasonUnschedulable WarningReason = "Unschedulable"
 	// ReasonImagePullFailed means that an image cannot be pulled.
@@ -83,10 +84,10 @@ const (
 	ReasonApplyFailed WarningReason = "ApplyFailed"
 	// ReasonChecksPassed means that all checks have passed.
 	ReasonChecksPassed NormalReason = "ChecksPassed"
-	// ReasonCheckFailed means that a check found a problem in the network path.
+	// ReasonCheckFailed means that a check found a problem in the network path. An event reports the failure, and each new cause.
 	ReasonCheckFailed WarningReason = "CheckFailed"
-	// ReasonCheckUnknown means that a check has no result.
-	ReasonCheckUnknown NormalReason = "CheckUnknown"
+	// ReasonCheckUnknown means that a check has no result. An event reports that a check cannot run, or that an expected result is missing.
+	ReasonCheckUnknown WarningReason = "CheckUnknown"
 	// ReasonPaused means that the Echo is paused.
 	ReasonPaused NormalReason = "Paused"
 	// ReasonDeleting means that the Echo is being deleted.
@@ -94,8 +95,8 @@ const (
 )
 
 // Event reasons. If an Echo is not ready, the event usually has the reason EventRolloutStarted or EventNotReady, not the Ready condition's
-// reason. Four condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted, and
-// ReasonGatewayAPIMissing.
+// reason. Seven condition reasons are also event reasons: ReasonInvalidSpec, ReasonNameConflict, ReasonRouteNotAccepted,
+// ReasonGatewayAPIMissing, ReasonNodeProblem, ReasonCheckFailed, and ReasonCheckUnknown.
 const (
 	// EventDeployed reports that the Deployment was created.
 	EventDeployed NormalReason = "Deployed"
@@ -111,16 +112,10 @@ const (
 	EventNotReady WarningReason = "NotReady"
 	// EventRouteAccepted reports that the Gateways use the Echo's routes again.
 	EventRouteAccepted NormalReason = "RouteAccepted"
-	// EventCheckFailed reports that a check failed, or that the cause of its failure has changed.
-	EventCheckFailed WarningReason = "CheckFailed"
 	// EventCheckPassed reports that the result of a check became Passed.
 	EventCheckPassed NormalReason = "CheckPassed"
-	// EventCheckUnknown reports that a check cannot run, or that an expected result is missing.
-	EventCheckUnknown WarningReason = "CheckUnknown"
 	// EventDeleteRequested reports that the deletion of the Echo began.
 	EventDeleteRequested NormalReason = "DeleteRequested"
-	// EventNodeProblem reports a problem with a node that runs pods of the Echo.
-	EventNodeProblem WarningReason = "NodeProblem"
 	// EventNodeRecovered reports that a node has recovered, or no longer runs pods of the Echo.
 	EventNodeRecovered NormalReason = "NodeRecovered"
 	// EventEchoNotFound is recorded on a pod whose companion label names an Echo that does not exist.

@@ -177,9 +177,9 @@ func checkTransitions(echo *v1.Echo, after []v1.EchoCheckStatus) []Transition {
 		case now.Result == v1.CheckPassed && !same:
 			add(v1.EventCheckPassed, "Check %s passed.", now.Name)
 		case now.Result == v1.CheckFailed && (!same || was.Message != now.Message):
-			add(v1.EventCheckFailed, "Check %s: %s", now.Name, now.Message)
+			add(v1.ReasonCheckFailed, "Check %s: %s", now.Name, now.Message)
 		case now.Result == v1.CheckUnknown && !isExpected && (!same || was.Message != now.Message):
-			add(v1.EventCheckUnknown, "Check %s: %s", now.Name, now.Message)
+			add(v1.ReasonCheckUnknown, "Check %s: %s", now.Name, now.Message)
 		}
 	}
 	return news

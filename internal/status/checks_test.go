@@ -139,7 +139,7 @@ func TestEvaluate_refused(t *testing.T) {
 	g.Expect(got.Result).To(Equal(v1.CheckUnknown))
 	g.Expect(got.Message).To(Equal(`The check cannot run. The CronJob is invalid: "no". Change it.`))
 	g.Expect(report.Transitions).To(HaveLen(1))
-	g.Expect(report.Transitions[0].Reason).To(Equal(v1.EventCheckUnknown))
+	g.Expect(report.Transitions[0].Reason).To(Equal(v1.ReasonCheckUnknown))
 }
 
 func TestEvaluate_verdictIsDue(t *testing.T) {
@@ -266,16 +266,16 @@ func TestCheckTransitions(t *testing.T) {
 	}{
 		"it passed at first":           {status("", ""), status(v1.CheckPassed, ""), v1.EventCheckPassed},
 		"it passes on":                 {status(v1.CheckPassed, ""), status(v1.CheckPassed, ""), nil},
-		"it fails":                     {status(v1.CheckPassed, ""), status(v1.CheckFailed, "a"), v1.EventCheckFailed},
+		"it fails":                     {status(v1.CheckPassed, ""), status(v1.CheckFailed, "a"), v1.ReasonCheckFailed},
 		"it fails on":                  {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "a"), nil},
-		"it fails in another way":      {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "b"), v1.EventCheckFailed},
+		"it fails in another way":      {status(v1.CheckFailed, "a"), status(v1.CheckFailed, "b"), v1.ReasonCheckFailed},
 		"it passes again":              {status(v1.CheckFailed, "a"), status(v1.CheckPassed, ""), v1.EventCheckPassed},
 		"it has not run yet":           {status("", ""), status(v1.CheckUnknown, notRunYet), nil},
 		"it need not run":              {status(v1.CheckPassed, ""), status(v1.CheckUnknown, scaledDown), nil},
 		"it has no URL":                {status(v1.CheckPassed, ""), status(v1.CheckUnknown, withoutURL), nil},
-		"no result":                    {status(v1.CheckPassed, ""), status(v1.CheckUnknown, "a"), v1.EventCheckUnknown},
+		"no result":                    {status(v1.CheckPassed, ""), status(v1.CheckUnknown, "a"), v1.ReasonCheckUnknown},
 		"still no result":              {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "a"), nil},
-		"no result for another reason": {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "b"), v1.EventCheckUnknown},
+		"no result for another reason": {status(v1.CheckUnknown, "a"), status(v1.CheckUnknown, "b"), v1.ReasonCheckUnknown},
 	} {
 		echo := &v1.Echo{Status: v1.EchoStatus{Checks: []v1.EchoCheckStatus{c.before}}}
 		got := checkTransitions(echo, []v1.EchoCheckStatus{c.after})

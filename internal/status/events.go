@@ -76,7 +76,7 @@ func nodeTransitions(before, after []v1.EchoNodeProblems, nodes map[string]Node)
 	var news []Transition
 	for _, now := range after {
 		if !slices.Equal(v1.ProblemsOf(before, now.Name), now.Problems) {
-			news = append(news, nodeTransition(v1.EventNodeProblem, now.Name, "Node %q, which runs %s of this Echo, has a problem: %s", now.Name,
+			news = append(news, nodeTransition(v1.ReasonNodeProblem, now.Name, "Node %q, which runs %s of this Echo, has a problem: %s", now.Name,
 				plural(nodes[now.Name].Pods, "pod"), describe(nodes[now.Name].Problems)))
 		}
 	}
@@ -111,7 +111,7 @@ func (o outcome) isNews(before []metav1.Condition) bool {
 	if o.ready == metav1.ConditionTrue || was.Status == o.ready && was.Reason == o.readyReason.String() && !degrades {
 		return false
 	}
-	return o.final || o.readyReason.EventType() == corev1.EventTypeWarning
+	return o.final || o.readyReason.EventType() == corev1.EventTypeWarning && o.readyReason != v1.ReasonNodeProblem // see nodeTransitions
 }
 
 // Written returns the transitions that a write to a child causes. Only writes to the Deployment cause transitions. was is nil if the write

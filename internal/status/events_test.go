@@ -57,6 +57,9 @@ func TestTransitions(t *testing.T) {
 		"the cause lasts":          {down(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), []string{"NotReady!"}},
 		"it lasts, without routes": {unrouted, lasting(v1.ReasonContainerNotStarted), []string{"NotReady!"}},
 		"it lasts on":              {lasting(v1.ReasonContainerNotStarted), lasting(v1.ReasonContainerNotStarted), nil},
+		"a node fails":             {well, down(v1.ReasonNodeProblem), []string{"NotReady!"}},
+		"the cause is a node":      {rolling, down(v1.ReasonNodeProblem), nil}, // its own event reports the node
+		"the node stays away":      {down(v1.ReasonNodeProblem), lasting(v1.ReasonNodeProblem), nil},
 		"it is overdue":            {down(v1.ReasonPodsCrashing), overdue, nil},
 		"invalid":                  {well, refused(v1.ReasonInvalidSpec), []string{"InvalidSpec!"}},
 		"still invalid":            {refused(v1.ReasonInvalidSpec), refused(v1.ReasonInvalidSpec), nil},
