@@ -123,7 +123,7 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 	if err != nil {
 		return seen, err
 	}
-	refused := cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), status.ValidateGroups(check), r.Policy.PodSecurity.Validate(child))
+	refused := cmp.Or(r.Policy.AllowsPathCheck(echo, check, r.Images), r.Policy.PodSecurity.Validate(child))
 	from := client.Reader(r.Client)
 	if refused != nil {
 		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels, but the CronJob still runs

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -40,8 +41,11 @@ func reconcileChecks(t *testing.T, w *World) (writes, named []string, next ctrl.
 	return w.Writes, named, next
 }
 
+// pathCronJob is the name of the CronJob for the check "path" of the Echo "x".
+const pathCronJob = "x-path-1bb0732a"
+
 func ownedCronJob(owner client.Object) *batchv1.CronJob {
-	return &batchv1.CronJob{Namespace: "ns", Name: "x-path", UID: "cronjob-uid",
+	return &batchv1.CronJob{Namespace: "ns", Name: pathCronJob, UID: "cronjob-uid",
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
 }
 
@@ -83,8 +87,8 @@ func TestCheckReconciler_readsServiceOfEcho(t *testing.T) {
 	}
 }
 
-// TestCheckReconciler_refusesCheck checks that a check has no CronJob if its pods violate the operator's Pod Security Standard, or if
-// pathcheck does not know one of its groups.
+// TestCheckReconciler_refusesCheck checks that a check has no CronJob if its pods violate the operator's Pod Security Standard, or if one of
+// its fields is not valid.
 func TestCheckReconciler_refusesCheck(t *testing.T) {
 	baseline, err := objects.NewPodSecurity("baseline")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -93,7 +97,8 @@ func TestCheckReconciler_refusesCheck(t *testing.T) {
 			e.Spec.CommonMetadata = &v1.CommonMetadata{Annotations: map[string]string{
 				"container.apparmor.security.beta.kubernetes.io/check": "unconfined"}}
 		},
-		"an unknown group": func(e *v1.Echo) { e.Spec.Checks[0].Groups = []string{"others"} },
+		"an unknown group":    func(e *v1.Echo) { e.Spec.Checks[0].Groups = []string{"others"} },
+		"an invalid schedule": func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "TZ=UTC" }, // the cron library panics if it parses this
 	} {
 		w := New(t, StoredEcho(func(e *v1.Echo) {
 			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
@@ -109,6 +114,26 @@ func TestCheckReconciler_refusesCheck(t *testing.T) {
 	}
 }
 
+// TestCheckReconciler_reportsRejectedCronJob checks that a CronJob that the API server rejects affects only the status of its check.
+func TestCheckReconciler_reportsRejectedCronJob(t *testing.T) {
+	g := NewWithT(t)
+	w := New(t, StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	}))
+	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.AnyCheckURL = "quay.io/echo-operator/echo-operator-pathcheck:v1", true
+	w.FailOn("apply CronJob", apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "CronJob"}, pathCronJob,
+		field.ErrorList{field.Invalid(field.NewPath("spec", "schedule"), "@hourly", "not today")}))
+	r, key := &CheckReconciler{Dependencies: w.Dependencies}, client.ObjectKey{Namespace: "ns", Name: "x"}
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	g.Expect(err).To(HaveOccurred())
+	echo := &v1.Echo{}
+	g.Expect(w.Server.Get(t.Context(), key, echo)).To(Succeed())
+	g.Expect(echo.Status.Checks).To(ConsistOf(And(HaveField("Result", v1.CheckUnknown), HaveField("Message", HavePrefix(
+		"The check cannot run. The API server rejects the CronJob "+pathCronJob+`: "spec.schedule: Invalid value: '@hourly': not today".`)))))
+	g.Expect(echo.Status.Conditions).To(ConsistOf(And(HaveField("Type", v1.ConditionPathsHealthy), HaveField("Reason", "CheckUnknown"))))
+}
+
 // TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server confirms that the check's
 // CronJob is gone.
 func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
@@ -116,7 +141,7 @@ func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
 	w := NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
 	cacheLacksCronJobs(w)
 	writes, named, next := reconcileChecks(t, w)
-	if !slices.Contains(writes, "delete x-path") || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
+	if !slices.Contains(writes, "delete "+pathCronJob) || !slices.Equal(named, []string{"path"}) || next.RequeueAfter == 0 {
 		t.Errorf("the first reconcile wrote %v, the status names %v, and the next one is in %s", writes, named, next.RequeueAfter)
 	}
 	if writes, named, next = reconcileChecks(t, w); len(named) > 0 || next.RequeueAfter != 0 {
@@ -147,7 +172,7 @@ func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	r := &CheckReconciler{Dependencies: w.Dependencies}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err,
 		reconcile.TerminalError(nil)) ||
-		!slices.Contains(w.Writes, "delete x-path") {
+		!slices.Contains(w.Writes, "delete "+pathCronJob) {
 		t.Errorf("the reconcile wrote %v, and returned %v", w.Writes, err)
 	}
 }
@@ -211,7 +236,7 @@ func TestCheckReconciler_tryPod(t *testing.T) {
 				return c.answer
 			}})
 		r := &CheckReconciler{Dependencies: w.Dependencies}
-		got := r.tryPod(t.Context(), &batchv1.CronJob{Namespace: "ns", Name: "x-path"})
+		got := r.tryPod(t.Context(), &batchv1.CronJob{Namespace: "ns", Name: pathCronJob})
 		if c.want == "" {
 			NewWithT(t).Expect(got).To(BeZero(), name)
 		} else {

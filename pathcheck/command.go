@@ -23,6 +23,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // Command is the command line for programs that examine paths.
@@ -57,9 +58,10 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute,
 		"the maximum `DURATION` of the run, such as 90s; the report contains the facts found by then")
-	flags.Func("expect", "a fact and its value, `FACT=VALUE`, such as client.address=kept or body.max=>=10Mi; can be repeated",
+	flags.Func("expect", "an expectation, `FACT=VALUE`, with =, !=, >=, or <=, and values separated by |, such as client.address=kept or "+
+		"body.max>=10Mi; can be repeated",
 		func(text string) error {
-			e, err := ParseExpectation(text)
+			e, err := verdict.ParseExpectation(text)
 			c.expect = append(c.expect, e)
 			return err
 		})

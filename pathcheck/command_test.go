@@ -45,7 +45,7 @@ func flagRows(t *testing.T) map[string]flagRow {
 		"direct":      {"http://192.0.2.1", map[string]string{"http://192.0.2.1\n": "control character", "http://192.0.2.1:0": "not a URL such as"}},
 		"output":      {"json", map[string]string{"JSON": "not text, json, html, or expect"}},
 		"deadline":    {"3m", map[string]string{"180": "must be a duration like", "-1s": "must be longer than 0s"}},
-		"expect":      {"client.address=kept", map[string]string{"body.max==>10Mi": "write >= or <=", "body.max=>=10MB": "neither a number"}},
+		"expect":      {"body.max>=10Mi", map[string]string{"body.max=>=10Mi": "use the operator AtLeast", "body.max>=10MB": "whole number"}},
 	}
 }
 

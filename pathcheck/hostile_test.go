@@ -42,7 +42,7 @@ func TestRun_strangers(t *testing.T) {
 			h(w, r)
 		}))
 		report := check(t, Options{URL: url, Echo: proof.Echo{Namespace: "shop", Name: "web"},
-			Expect: []Expectation{{"client.address", probe.Kept}}})
+			Expect: []Expectation{expect("client.address", probe.Kept)}})
 		if received.Load() != 1 || report.Problem == "" || len(report.Facts) > 0 || report.OK() || report.Expected[0].OK {
 			t.Errorf("%s received %d requests; the report is %+v", name, received.Load(), report)
 		}

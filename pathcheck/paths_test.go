@@ -154,7 +154,7 @@ func TestRun_cacheOfAll(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
 	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
-		Expect: []Expectation{{"client.spoofable", probe.No}}})
+		Expect: []Expectation{expect("client.spoofable", probe.No)}})
 	if report.OK() {
 		t.Error("the report claims that no one can spoof an address, but this is unknown")
 	}

@@ -25,7 +25,16 @@ type (
 	NotTested = probe.NotTested
 	// Definition is the meaning of a fact.
 	Definition = probe.Definition
+	// Expectation is a requirement for a fact.
+	Expectation = verdict.Expectation
 )
+
+// Result is the result of comparing an expectation with the facts.
+type Result struct {
+	Expectation
+	Got string `json:"got,omitempty"` // empty if the fact is unknown
+	OK  bool   `json:"ok"`
+}
 
 // FactTable returns the definitions of all facts.
 func FactTable() []Definition { return probe.FactTable() }
@@ -74,7 +83,11 @@ func newReport(o *Options, address string) *Report {
 func (r *Report) finish(expectations []Expectation) {
 	r.Took = time.Since(r.Time).Round(time.Second).String()
 	for _, each := range expectations {
-		r.Expected = append(r.Expected, each.judge(r))
+		result := Result{Expectation: each}
+		if fact := r.fact(each.Fact); fact != nil {
+			result.Got, result.OK = fact.Value, each.Met(fact.Value)
+		}
+		r.Expected = append(r.Expected, result)
 	}
 }
 
@@ -119,7 +132,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		if !each.OK {
 			got = cmp.Or(got, "not known") + ": FAILED"
 		}
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, probe.Printable(each.Want), got)
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Fact, probe.Printable(each.Want()), got)
 		title = ""
 	}
 	_ = table.Flush() // writing to the buffer never fails
@@ -188,7 +201,7 @@ func (r *Report) WriteExpect(w io.Writer) error {
 	}
 	b.WriteString("expect:\n")
 	for _, each := range pinned {
-		fmt.Fprintf(&b, "- {fact: %s, value: %q}\n", each.Name, each.Want) // Go and YAML quote printable ASCII in the same way
+		fmt.Fprintf(&b, "- {fact: %q, values: [%q]}\n", each.Fact, each.Values[0]) // Go and YAML quote printable ASCII in the same way
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -199,8 +212,8 @@ func (r *Report) WriteExpect(w io.Writer) error {
 func (r *Report) pinned() []Expectation {
 	var pinned []Expectation
 	for _, each := range r.Facts {
-		e, err := ParseExpectation(each.Name + "=" + each.Value)
-		if err == nil && e.met(each.Value) && !each.Detail {
+		e := Expectation{Fact: each.Name, Values: []string{each.Value}}
+		if e.Validate() == nil && !each.Detail {
 			pinned = append(pinned, e)
 		}
 	}
@@ -222,12 +235,11 @@ func (r *Report) Verdict() []byte {
 		if each.OK {
 			continue
 		}
-		fact, got := r.fact(each.Name), each.Got
-		if q, err := parseQuantity(got); err == nil && q.isTime && fact != nil && fact.Detail {
+		fact, got := r.fact(each.Fact), probe.Cut(each.Got, verdict.MaxText)
+		if fact != nil && fact.Detail && verdict.IsTime(got) {
 			got = "another time" // a measured time would make a lasting failure look new in each run
 		}
-		v.Failed = append(v.Failed, verdict.Unmet{Name: probe.Cut(each.Name, verdict.MaxName),
-			Want: probe.Cut(probe.Printable(each.Want), verdict.MaxValue), Got: got})
+		v.Failed = append(v.Failed, verdict.Unmet{Name: each.Fact, Want: probe.Cut(probe.Printable(each.Want()), verdict.MaxText), Got: got})
 	}
 	return v.Encode()
 }

@@ -13,6 +13,9 @@ import (
 // hostile is a string that must be harmless wherever it is displayed.
 const hostile = "<script>alert(1)</script>\"' onload=x \x1b[31m\n{{.}} \u202e"
 
+// expect returns the expectation that a fact has a value.
+func expect(fact, value string) Expectation { return Expectation{Fact: fact, Values: []string{value}} }
+
 func fullReport() *Report {
 	r := &Report{Version: "v1", URL: "http://a/" + hostile, Address: "a:80", From: From{Host: hostile, Address: "192.0.2.1", Note: "a note"},
 		Requests: 3, Took: "1s"}
@@ -20,7 +23,7 @@ func fullReport() *Report {
 		r.Facts = append(r.Facts, probe.NewFact(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile))
 		r.Facts[i].Meaning = "what it means"
 		r.NotTested = append(r.NotTested, probe.NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
-		r.Expected = append(r.Expected, Result{Expectation{fmt.Sprintf("fact%d", i), hostile}, probe.Printable(hostile), false})
+		r.Expected = append(r.Expected, Result{expect(fmt.Sprintf("fact%d", i), hostile), probe.Printable(hostile), false})
 	}
 	return r
 }
@@ -66,7 +69,7 @@ func TestReport_Verdict(t *testing.T) {
 		}
 	}
 	few := &Report{Facts: []probe.Fact{probe.NewFact("request.host", probe.Kept, "", "")},
-		Expected:  []Result{{Expectation{"request.host", probe.Kept}, probe.Kept, true}, {Expectation{"a", "b"}, "", false}},
+		Expected:  []Result{{expect("request.host", probe.Kept), probe.Kept, true}, {expect("a", "b"), "", false}},
 		NotTested: []probe.NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
 	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
 	if got := string(few.Verdict()); got != want {
@@ -81,7 +84,9 @@ func TestReport_Verdict_latency(t *testing.T) {
 	for _, took := range []string{"61.20ms", "70.01ms"} {
 		r := &Report{Facts: []probe.Fact{probe.NewFact("request.host", probe.Kept, "", ""), probe.Detail(probe.NewFact("latency.p99", took, "", "")),
 			probe.Detail(probe.NewFact("tls.daysLeft", "13", "", "")), probe.NewFact("timeouts.response", "5s", "", "")}}
-		r.finish([]Expectation{{"latency.p99", "<=50ms"}, {"tls.daysLeft", ">=14"}, {"timeouts.response", ">=30s"}})
+		r.finish([]Expectation{{Fact: "latency.p99", Operator: verdict.AtMost, Values: []string{"50ms"}},
+			{Fact: "tls.daysLeft", Operator: verdict.AtLeast, Values: []string{"14"}},
+			{Fact: "timeouts.response", Operator: verdict.AtLeast, Values: []string{"30s"}}})
 		verdicts[string(r.Verdict())] = true
 	}
 	want := `{"facts":4,"failed":[{"name":"latency.p99","want":"\u003c=50ms","got":"another time"},` +
@@ -124,13 +129,13 @@ func TestReport_WriteExpect(t *testing.T) {
 			probe.NewFact("client.spoofable", probe.No, "", ""), probe.NewFact("client.address.by", `a "b\c" <d>`, "", ""),
 			probe.NewFact("timeouts.response", ">30s", "", ""),
 			probe.Detail(probe.NewFact("latency.p50", "1ms", "", "")), probe.NewFact("request.host", ">=1", "", ""),
-			probe.NewFact("request.path", "<1Mi", "", "")}}
+			probe.NewFact("request.path", "<1Mi", "", ""), probe.NewFact("tls.name", "a|b", "", "")}}
 	want := `# tls was not tested: the URL does not use HTTPS
 groups: [client, tls]
 expect:
-- {fact: client.spoofable, value: "no"}
-- {fact: client.address.by, value: "a \"b\\c\" <d>"}
-- {fact: timeouts.response, value: ">30s"}
+- {fact: "client.spoofable", values: ["no"]}
+- {fact: "client.address.by", values: ["a \"b\\c\" <d>"]}
+- {fact: "timeouts.response", values: [">30s"]}
 `
 	var b strings.Builder
 	if err := few.WriteExpect(&b); err != nil || b.String() != want {

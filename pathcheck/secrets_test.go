@@ -97,7 +97,7 @@ func TestRun_reportsHaveNoSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			report := check(t, Options{URL: serve(t, revealing(header.Name)(address)), Groups: all, Headers: []Header{header},
-				Expect: []Expectation{{"response.compression", "none"}, {"client.proto", "reported"}, {"request.method", "kept"}}})
+				Expect: []Expectation{expect("response.compression", "none"), expect("client.proto", "reported"), expect("request.method", "kept")}})
 			if report.Problem != "" || len(report.Facts) < 60 {
 				t.Fatalf("the report is %+v", report)
 			}
@@ -148,7 +148,7 @@ func TestRun_problemsHaveNoSecrets(t *testing.T) {
 func TestReport_hide(t *testing.T) {
 	const secret = marker + "-" + marker
 	r := &Report{Problem: secret, Facts: []Fact{{Name: "a", Value: secret, Sent: secret, Received: secret}, {Name: "b", Value: "kept"}},
-		NotTested: []NotTested{{Name: "c", Reason: secret}}, Expected: []Result{{Expectation{"a", "kept"}, secret, false}}}
+		NotTested: []NotTested{{Name: "c", Reason: secret}}, Expected: []Result{{expect("a", "kept"), secret, false}}}
 	r.hide(newSecrets([]Header{{Name: "A", Value: secret}, {Name: "B", Value: "kept"}}))
 	expectNoSecrets(t, r)
 	if r.Facts[1].Value != "kept" {

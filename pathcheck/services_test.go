@@ -193,7 +193,7 @@ func TestRun_tls(t *testing.T) {
 		"trusted": {terminating.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: terminating.Certificate().Raw}),
 			map[string]string{"tls.trust": probe.Yes, "tls.name": probe.Kept, "tls.chain": "1"}},
 		"at both":               {both.URL, nil, map[string]string{"tls.termination": "both", "tls.alpn": "http/1.1", "request.http2": probe.No}},
-		"only RSA key exchange": {rsa.URL, nil, map[string]string{"tls.cipher": "RSA_WITH_AES_128_GCM_SHA256"}},
+		"only RSA key exchange": {rsa.URL, nil, map[string]string{"tls.cipher": "TLS_RSA_WITH_AES_128_GCM_SHA256"}},
 		"at the Echo": {passing, authority, map[string]string{"tls.termination": "Echo", "tls.trust": probe.Yes, "tls.name": "another",
 			"client.address": "lost"}},
 	} {

@@ -154,7 +154,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
 	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
-	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental: what checks examine and report can change in a minor release.
+	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental: its fields, and what checks examine and report, can change in a minor release. A check that is not valid does not run, and its status explains why.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name

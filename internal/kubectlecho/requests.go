@@ -224,7 +224,7 @@ The exit code is 0 if all expectations are met, 1 if an expectation is not met o
   kubectl echo path https://shop.example.com/
 
   # Fail unless bodies of 10 MiB arrive, and clients cannot spoof their address
-  kubectl echo path https://shop.example.com/ --expect 'body.max=>=10Mi' --expect client.spoofable=no
+  kubectl echo path https://shop.example.com/ --expect 'body.max>=10Mi' --expect client.spoofable=no
 
   # Examine a path that requires a token, with the header Authorization: Bearer ... in a file
   kubectl echo path https://shop.example.com/ --header-file=headers`,

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 const (
@@ -158,7 +159,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service,
 		arguments = append(arguments, "--ca-file="+caFolder+"/"+caFile)
 	}
 	for _, each := range check.Expect {
-		arguments = append(arguments, "--expect="+each.Fact+"="+each.Value)
+		arguments = append(arguments, "--expect="+verdict.Expectation(each).String())
 	}
 	arguments = append(arguments, url)
 	for i := range arguments {
@@ -173,14 +174,11 @@ func CronJob(echo *v1.Echo, check string) Child {
 		NewObject: NewCronJob}
 }
 
-// cronJobName returns the name of a check's CronJob. If the name is too long, its end is replaced with a digest.
+// cronJobName returns the name of a check's CronJob. It ends with a digest, because the Echo a with the check b-c must not have the same
+// CronJob as the Echo a-b with the check c.
 func cronJobName(echo *v1.Echo, check string) string {
-	name := echo.Name + "-" + check
-	if len(name) <= maxCronJobName {
-		return name
-	}
-	suffix := "-" + shortDigest([]byte(name))[:8]
-	return strings.TrimRight(name[:maxCronJobName-len(suffix)], "-") + suffix
+	name, suffix := echo.Name+"-"+check, "-"+shortDigest([]byte(echo.Name + "/" + check))[:8]
+	return strings.TrimRight(name[:min(len(name), maxCronJobName-len(suffix))], "-") + suffix
 }
 
 // CheckHash returns the digest of the pod spec for a check, or an empty string if the check has no CronJob.

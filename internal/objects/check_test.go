@@ -60,9 +60,10 @@ func podOf(job *batchv1.CronJob) *corev1.PodSpec { return &job.Spec.JobTemplate.
 // TestCheck_escapesDollars checks that pathcheck gets the specified values, although the kubelet replaces $$ with $.
 func TestCheck_escapesDollars(t *testing.T) {
 	args := podOf(cronJob(t, checked(func(c *v1.EchoCheck) {
-		c.URL, c.Expect = "https://web.example.com/a$$b", []v1.EchoExpectation{{Fact: "client.address", Value: "$(A)"}}
+		c.URL = "https://web.example.com/a$$b"
+		c.Expect = []v1.EchoExpectation{{Fact: "client.address", Operator: "NotIn", Values: []string{"$(A)", "b c"}}}
 	}))).Containers[0].Args
-	NewWithT(t).Expect(args[len(args)-2:]).To(HaveExactElements("--expect=client.address=$$(A)", "https://web.example.com/a$$$$b"))
+	NewWithT(t).Expect(args[len(args)-2:]).To(HaveExactElements("--expect=client.address!=$$(A)|b c", "https://web.example.com/a$$$$b"))
 }
 
 // TestCheck_ownService checks, for each type of Service, that a check connects directly to the Service only if the Service responds on
@@ -187,19 +188,70 @@ func TestCronJobName(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	names := map[string]bool{}
 	for _, c := range []struct{ echo, check, want string }{
-		{"web", "path", "web-path"},
-		{"web", strings.Repeat("b", 30), "web-" + strings.Repeat("b", 30)},
+		{"web", "path", "web-path-e001a172"},
+		{"a", "b-c", "a-b-c-b88f83c8"},
+		{"a-b", "c", "a-b-c-4e84717d"},
+		{"web", strings.Repeat("b", 30), ""},
 		{long, "path", ""},
 		{long, "other", ""},
 		{strings.Repeat("a", 62) + "b", "path", ""},
 		{strings.Repeat("a", 42) + "-b", "path-of-it", ""},
 	} {
 		got := cronJobName(support.Echo("ns", c.echo), c.check)
-		if c.want != "" && got != c.want || len(got) > maxCronJobName || len(validation.IsDNS1123Subdomain(got)) > 0 || names[got] ||
+		if c.want != "" && got != c.want || len(got) > 52 || len(validation.IsDNS1123Subdomain(got)) > 0 || names[got] ||
 			strings.Contains(got, "--") {
 			t.Errorf("%s, %s: %q", c.echo, c.check, got)
 		}
 		names[got] = true
+	}
+}
+
+// TestAllowsPathCheck_rejectsInvalidFields checks that each error names its field, and that optional fields can be empty.
+func TestAllowsPathCheck_rejectsInvalidFields(t *testing.T) {
+	one := func(fact, operator string, values ...string) []v1.EchoExpectation {
+		return []v1.EchoExpectation{{Fact: fact, Operator: operator, Values: values}}
+	}
+	for name, c := range map[string]struct {
+		change func(*v1.EchoCheck)
+		want   string // empty if the check is valid
+	}{
+		"nothing":         {func(*v1.EchoCheck) {}, ""},
+		"a macro":         {func(c *v1.EchoCheck) { c.Schedule = "@midnight" }, ""},
+		"names":           {func(c *v1.EchoCheck) { c.Schedule = "*/5 0-6 1,15 JAN MON" }, ""},
+		"an interval":     {func(c *v1.EchoCheck) { c.Schedule = "@every 1h" }, "schedule is not valid: it must have five fields"},
+		"two fields":      {func(c *v1.EchoCheck) { c.Schedule = "* *" }, "schedule is not valid: it must have five fields"},
+		"a time zone":     {func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC * * * * *" }, "schedule is not valid: it must have five fields"},
+		"only a zone":     {func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC" }, "schedule is not valid: it must have five fields"},
+		"minute 99":       {func(c *v1.EchoCheck) { c.Schedule = "99 * * * *" }, "schedule is not valid: end of range (99)"},
+		"an IPv6 address": {func(c *v1.EchoCheck) { c.Address = "[2001:db8::1]:8443" }, ""},
+		"a path":          {func(c *v1.EchoCheck) { c.Address = "a/b" }, `address is not valid: "a/b" is not the address of a server`},
+		"a scheme":        {func(c *v1.EchoCheck) { c.URL = "ftp://a" }, `url is not valid: "ftp://a" is not a URL`},
+		"no scheme":       {func(c *v1.EchoCheck) { c.URL = "a.example" }, `url is not valid: "a.example" has no scheme`},
+		"a query":         {func(c *v1.EchoCheck) { c.URL = "http://a/?b" }, `url is not valid: "http://a/?b" is not a URL`},
+		"an escape":       {func(c *v1.EchoCheck) { c.URL = "http://a/%41" }, "url is not valid: the path of"},
+		"all groups":      {func(c *v1.EchoCheck) { c.Groups = knownGroups() }, ""},
+		"an unknown group": {func(c *v1.EchoCheck) { c.Groups = []string{"client", "others"} },
+			"groups is not valid: the group others is unknown; the known groups are body, client, grpc, latency, loadBalancing, outlierDetection, " +
+				"request, response, retries, timeouts, tls, websocket. Correct"},
+		"another case": {func(c *v1.EchoCheck) { c.Groups = []string{"outlierdetection"} }, "groups is not valid: the group outlierdetection"},
+		"two bounds": {func(c *v1.EchoCheck) {
+			c.Expect = append(one("body.max", "AtLeast", "1Mi"), one("body.max", "AtMost", "10Mi")...)
+		}, ""},
+		"a member": {func(c *v1.EchoCheck) { c.Expect = one("client.spoofable[X-Real-IP]", "", "no", "not found") }, ""},
+		"a cipher": {func(c *v1.EchoCheck) { c.Expect = one("tls.cipher", "In", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256") }, ""},
+		"a bound with two values": {func(c *v1.EchoCheck) { c.Expect = one("body.max", "AtLeast", "1", "2") },
+			"expect[0] is not valid: AtLeast requires exactly one"},
+		"no operator": {func(c *v1.EchoCheck) { c.Expect = one("a", "in", "b") }, `expect[0] is not valid: the operator "in" is not In, NotIn`},
+		"an operator in a value": {func(c *v1.EchoCheck) { c.Expect = append(one("a", "", "b"), one("a", "", ">=1")...) },
+			`expect[1] is not valid: the value ">=1" is a bound: use the operator AtLeast or AtMost`},
+	} {
+		echo := checked(c.change)
+		err := (Policy{AnyCheckURL: true}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages)
+		if c.want == "" {
+			NewWithT(t).Expect(err).NotTo(HaveOccurred(), name)
+		} else {
+			NewWithT(t).Expect(err).To(MatchError(And(HavePrefix("The field spec.checks[path]."+c.want), HaveSuffix(". Correct the field."))), name)
+		}
 	}
 }
 
@@ -216,19 +268,19 @@ func TestAllowsPathCheck(t *testing.T) {
 		"below the Service":            {"http://web.ns.svc/", "", true, true},
 		"next to it":                   {"https://web.example.com/echoes", "", false, true},
 		"above it":                     {"https://web.example.com/", "", false, true},
-		"out of it":                    {"https://web.example.com/echo/../admin", "", false, true},
-		"out of it at the end":         {"https://web.example.com/echo/..", "", false, true},
-		"out of it, escaped":           {"https://web.example.com/echo/%2e%2e/admin", "", false, true},
-		"out of it by a backslash":     {`https://web.example.com/echo/..\admin`, "", false, true},
+		"out of it":                    {"https://web.example.com/echo/../admin", "", false, false},
+		"out of it at the end":         {"https://web.example.com/echo/..", "", false, false},
+		"out of it, escaped":           {"https://web.example.com/echo/%2e%2e/admin", "", false, false},
+		"out of it by a backslash":     {`https://web.example.com/echo/..\admin`, "", false, false},
 		"another scheme":               {"http://web.example.com/echo", "", false, true},
 		"another port":                 {"https://web.example.com:8443/echo", "", false, true},
 		"another host":                 {"https://web.example.com.example.org/echo", "", false, true},
-		"another host by the userinfo": {"http://web.ns.svc@example.org/", "", false, true},
+		"another host by the userinfo": {"http://web.ns.svc@example.org/", "", false, false},
 		"an address":                   {"", "192.0.2.1", false, true},
 	} {
 		echo := checked(func(check *v1.EchoCheck) { check.URL, check.Address = c.url, c.address })
 		if err := (Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.own ||
-			err != nil && !strings.Contains(err.Error(), "CHECK_URLS") {
+			err != nil && c.any && !strings.Contains(err.Error(), "CHECK_URLS") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := (Policy{AnyCheckURL: true}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages); (err == nil) != c.any {

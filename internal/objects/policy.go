@@ -2,7 +2,6 @@ package objects
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,37 +38,6 @@ func (p Policy) Check(echo *v1.Echo, desired ...Child) error {
 		}
 	}
 	return nil
-}
-
-// AllowsPathCheck returns an *InvalidSpecError if the policy does not allow a check. If all URLs were allowed, anyone who can create an
-// Echo could use its checks to find out which addresses respond.
-func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images Images) error {
-	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
-	switch {
-	case images.PathCheck == "":
-		return &InvalidSpecError{
-			Message: "The operator has no image for checks",
-			Advice:  "Ask an administrator to set the operator's RELATED_IMAGE_PATHCHECK."}
-	case p.AnyCheckURL:
-		return nil
-	case check.Address != "":
-		return &InvalidSpecError{
-			Message: "The check sets the field address, which the operator does not allow", Advice: advice}
-	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, URL(echo)):
-		return &InvalidSpecError{
-			Message: fmt.Sprintf("The check's url field is %s, but the operator allows only the URLs of the Echo", check.URL), Advice: advice}
-	}
-	return nil
-}
-
-// isBelow reports whether a URL is equal to another URL, or below that URL's path. It returns false if the rest of the URL contains % or \,
-// because gateways can interpret an escaped path segment as a dot segment.
-func isBelow(url, base string) bool {
-	if base == "" || url == base {
-		return base != ""
-	}
-	base = strings.TrimSuffix(base, "/")
-	return url == base || strings.HasPrefix(url, base+"/") && !strings.Contains(url+"/", "/../") && !strings.ContainsAny(url[len(base):], `%\`)
 }
 
 // PodSecurity is the Pod Security Standard that pods must meet. The zero value allows all pods.

@@ -53,11 +53,10 @@ func (r CheckRuns) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) b
 }
 
 // untilLate returns the time until the next run's Job should exist, or zero if no run is due. It computes the run in the operator's time
-// zone. The CronJob controller uses the same library, in its own time zone. The library panics if no space follows a time zone, but the
-// Echo schema rejects schedules without this space.
+// zone. The CronJob controller uses the same library, in its own time zone.
 func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil || r.Since.IsZero() { // the API server rejects a CronJob with an invalid schedule
+	if err != nil || r.Since.IsZero() { // a check with an invalid schedule has no CronJob
 		return 0
 	}
 	due := schedule.Next(now.Add(-patience))
@@ -72,7 +71,8 @@ func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 func (r CheckRuns) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCheckStatus, now time.Time) (string, time.Duration) {
 	switch {
 	case r.Refused != (message.Problem{}):
-		return message.Problem{Text: "the check cannot run. " + message.Capital(r.Refused.Text), Quote: r.Refused.Quote, Advice: r.Refused.Advice}.String(), 0
+		return message.Short(message.MaxCheck, message.Problem{Text: "the check cannot run. " + message.Capital(r.Refused.Text),
+			Quote: r.Refused.Quote, Advice: r.Refused.Advice}), 0
 	case objects.CheckURL(echo, check) == "":
 		return withoutURL, 0
 	case echo.Spec.DesiredReplicas() == 0:
@@ -94,8 +94,8 @@ func (r CheckRuns) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCh
 // creation time from the API server, because the clocks of the node and the CronJob controller may differ.
 func (r CheckRuns) hasRunSince(was *v1.EchoCheckStatus) bool {
 	last := time.Time{}
-	if was.LastRunTime != nil {
-		last = was.LastRunTime.Time
+	if was.LastConclusiveTime != nil {
+		last = was.LastConclusiveTime.Time
 	}
 	if pod, _ := lastRun(r.Pods, ""); pod != nil && pod.CreationTimestamp.After(last) {
 		last = pod.CreationTimestamp.Time

@@ -68,7 +68,7 @@ func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Report
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen CheckRuns, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name
-	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastRunTime) {
+	if pod, ended := lastRun(seen.Pods, seen.Hash); pod != nil && !ended.FinishedAt.Before(was.LastConclusiveTime) {
 		if ended.FinishedAt.After(now) { // the clock of the pod's node is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}
@@ -95,7 +95,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 		setUnknown(current, fmt.Sprintf("The last run gave no valid result: %s.", err))
 		return
 	}
-	current.LastRunTime = ended.FinishedAt.DeepCopy()
+	current.LastConclusiveTime = ended.FinishedAt.DeepCopy()
 	var failed []string
 	for _, each := range v.Failed {
 		failed = append(failed, fmt.Sprintf("%s is %s, expected %s.", each.Name, cmp.Or(each.Got, "not known"), each.Want))
@@ -212,17 +212,4 @@ func FormerChecks(echo *v1.Echo) []string {
 		}
 	}
 	return former
-}
-
-// ValidateGroups returns an *InvalidSpecError if a check names a group that pathcheck does not know. The schema accepts any name, so that
-// an Echo with a newer group can exist in a cluster with an older operator.
-func ValidateGroups(check *v1.EchoCheck) error {
-	known := knownGroups()
-	for _, name := range check.Groups {
-		if !slices.Contains(known, name) {
-			return &objects.InvalidSpecError{
-				Message: fmt.Sprintf("The group %s is unknown", name), Advice: fmt.Sprintf("The known groups are %s.", strings.Join(known, ", "))}
-		}
-	}
-	return nil
 }

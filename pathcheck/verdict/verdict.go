@@ -1,4 +1,5 @@
-// Package verdict defines the result that a check reports to the operator.
+// Package verdict defines what the operator and pathcheck exchange: the expectations and the target that a check gives to a run, and the
+// result that the run reports. The operator rejects the checks that pathcheck would reject.
 //
 // The check's container writes the result as its termination message, and therefore needs neither permissions nor a network path to the
 // operator. The operator trusts nothing in a verdict, because any pod can write one.
@@ -17,8 +18,8 @@ const (
 	maxSize = 4000
 	// maxRead is the maximum size, in bytes, of a termination message that Decode reads.
 	maxRead = 4096
-	// MaxName, MaxValue, and MaxText are the maximum lengths, in bytes, of a fact's name, a fact's value, and other strings.
-	MaxName, MaxValue, MaxText = 64, 32, 200
+	// MaxName and MaxText are the maximum lengths, in bytes, of a fact's name and of other strings.
+	MaxName, MaxText = 128, 200
 )
 
 // Verdict is the result of a check's run. It contains no latencies, no identifiers, and no addresses from DNS, so that two verdicts on the
@@ -73,8 +74,7 @@ func (v Verdict) Encode() []byte {
 }
 
 var (
-	nameOfFact = regexp.MustCompile(`^[a-zA-Z0-9.]{1,64}$`)
-	printable  = regexp.MustCompile(`^[ -~]*$`)
+	printable = regexp.MustCompile(`^[ -~]*$`)
 	// address matches strings without spaces or quotation marks, so that an address cannot be mistaken for a sentence in a message.
 	address = regexp.MustCompile(`^[!#-&(-~]+$`)
 )
@@ -93,7 +93,7 @@ func Decode(message string) (Verdict, error) {
 	}
 	texts := []string{v.Problem, v.Unfinished, v.Address}
 	for _, each := range v.Failed {
-		if !nameOfFact.MatchString(each.Name) {
+		if !isFact(each.Name) {
 			return v, errors.New("it has a fact whose name is not valid")
 		}
 		texts = append(texts, each.Want, each.Got)

@@ -18,15 +18,17 @@ func TestDecode_readsEncodedVerdict(t *testing.T) {
 }
 
 func TestEncode_omitsFailuresBeyondMaxSize(t *testing.T) {
-	v := Verdict{Facts: 64, Problem: strings.Repeat("<", MaxText)}
-	for i := range 64 { // the maximum number of expectations
-		v.Failed = append(v.Failed,
-			Unmet{Name: fmt.Sprintf("%s%02d", strings.Repeat("n", MaxName-2), i), Want: strings.Repeat("a", MaxValue), Got: "b"})
-	}
-	data := v.Encode()
-	short, err := Decode(string(data))
-	if err != nil || len(data) > maxSize || len(short.Failed) < 16 || short.Failed[0] != v.Failed[0] || len(v.Failed) != 64 {
-		t.Errorf("%v: %d bytes, %d failures", err, len(data), len(short.Failed))
+	for _, c := range []struct{ name, want, fit int }{{64, 32, 16}, {MaxName, MaxText, 6}} {
+		v := Verdict{Facts: 64, Problem: strings.Repeat("<", MaxText)}
+		for i := range 64 { // the maximum number of expectations
+			v.Failed = append(v.Failed,
+				Unmet{Name: fmt.Sprintf("%s%02d", strings.Repeat("n", c.name-2), i), Want: strings.Repeat("a", c.want), Got: "b"})
+		}
+		data := v.Encode()
+		short, err := Decode(string(data))
+		if err != nil || len(data) > maxSize || len(short.Failed) < c.fit || short.Failed[0] != v.Failed[0] || len(v.Failed) != 64 {
+			t.Errorf("%v: %d bytes, %d failures", err, len(data), len(short.Failed))
+		}
 	}
 }
 
@@ -40,23 +42,24 @@ func TestDecode_rejectsInvalidMessages(t *testing.T) {
 		strings.Repeat("x", 5000): "more than 4096 bytes",
 		`{}`:                      "no facts",
 		`{"facts":-1}`:            "no facts",
-		`{"facts":1,"failed":[{"name":"` + strings.Repeat("n", 65) + `","want":"x"}]}`: "name is not valid",
-		`{"facts":1,"failed":[{"name":"<b>","want":"x"}]}`:                             "name is not valid",
-		`{"facts":1,"failed":[{"name":"a","want":"x\u001b[31m"}]}`:                     "not printable",
-		`{"facts":1,"unfinished":"\u202ex"}`:                                           "not printable",
-		`{"problem":"x","silent":"dns"}`:                                               "invalid silent part of the path",
-		`{"facts":1,"silent":"all"}`:                                                   "invalid silent part of the path",
-		`{"problem":"x","silent":"all"}`:                                               "address that is not valid",
-		`{"problem":"x","silent":"all","address":"a:80 responds. Run b"}`:              "address that is not valid",
-		`{"problem":"x","silent":"all","address":"a\u001b"}`:                           "not printable",
-		`{"problem":"` + strings.Repeat("x", 201) + `"}`:                               "too long or not printable",
-		`{"facts":1,"failed":[{"name":"a","want":"x","got":"line\nbreak"}]}`:           "not printable",
+		`{"facts":1,"failed":[{"name":"` + strings.Repeat("n", MaxName+1) + `","want":"x"}]}`: "name is not valid",
+		`{"facts":1,"failed":[{"name":"<b>","want":"x"}]}`:                                    "name is not valid",
+		`{"facts":1,"failed":[{"name":"a","want":"x\u001b[31m"}]}`:                            "not printable",
+		`{"facts":1,"unfinished":"\u202ex"}`:                                                  "not printable",
+		`{"problem":"x","silent":"dns"}`:                                                      "invalid silent part of the path",
+		`{"facts":1,"silent":"all"}`:                                                          "invalid silent part of the path",
+		`{"problem":"x","silent":"all"}`:                                                      "address that is not valid",
+		`{"problem":"x","silent":"all","address":"a:80 responds. Run b"}`:                     "address that is not valid",
+		`{"problem":"x","silent":"all","address":"a\u001b"}`:                                  "not printable",
+		`{"problem":"` + strings.Repeat("x", 201) + `"}`:                                      "too long or not printable",
+		`{"facts":1,"failed":[{"name":"a","want":"x","got":"line\nbreak"}]}`:                  "not printable",
 	} {
 		if _, err := Decode(message); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: %v, want %q", message, err, want)
 		}
 	}
-	for _, message := range []string{`{"problem":"no response"}`, `{"unfinished":"reset"}`} {
+	for _, message := range []string{`{"problem":"no response"}`, `{"unfinished":"reset"}`,
+		`{"facts":1,"failed":[{"name":"client.spoofable[X-Real-IP]","want":"x"}]}`} {
 		if _, err := Decode(message); err != nil {
 			t.Errorf("%s: %v", message, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
@@ -94,7 +95,7 @@ func runCheck(ctx context.Context, echo *v1.Echo, rules string) {
 	GinkgoHelper()
 	cronJob := &batchv1.CronJob{}
 	Eventually(func(g Gomega) {
-		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: echo.Namespace, Name: echo.Name + "-path"}, cronJob)).To(Succeed())
+		g.Expect(k8s.Get(ctx, objects.CronJob(echo, "path").Key, cronJob)).To(Succeed())
 		g.Expect(cronJob.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args).To(ContainElement("http://" + echo.Spec.Ingress.Host))
 	}).WithContext(ctx).Should(Succeed())
 	job := &batchv1.Job{Namespace: echo.Namespace, GenerateName: "path-", Spec: cronJob.Spec.JobTemplate.Spec}

@@ -166,7 +166,7 @@ var _ = Describe("the documentation for operations", func() {
 		reader := newReader(ctx)
 		files := writeCertificate(ctx, reader.Namespace, "web")
 		createChecked(ctx, reader.Namespace, "web", func(e *v1.Echo) { e.Spec.TLS = &v1.EchoTLS{SecretName: "echo-tls"} })
-		reader.Replace = []string{"NAMESPACE:", "NAMESPACE:", "NAMESPACE", reader.Namespace, "NAME-CHECK", "web-path", "NAME", "web",
+		reader.Replace = []string{"NAMESPACE:", "NAMESPACE:", "NAMESPACE", reader.Namespace, "NAME", "web",
 			"CHECK", "path", "SECRET", "echo-tls", "=tls.", "=" + files + "/tls.",
 			"describe certificate ", "describe certificate || true ", // cert-manager is not installed
 			"--previous", "--previous || true", "POD --", awaitLeader(ctx).Name + " --"} // no container of the pod has crashed

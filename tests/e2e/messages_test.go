@@ -182,6 +182,6 @@ func admissionMessages() []explained {
 func pathMessages() []explained {
 	return []explained{{name: "a check that fails", reason: v1.ReasonAllPodsReady, change: func(s *v1.EchoSpec) {
 		s.Checks = []v1.EchoCheck{{Name: "path", Schedule: "* * * * *", URL: "http://explained.NAMESPACE.svc", Groups: []string{"request"},
-			Expect: []v1.EchoExpectation{{Fact: "request.version", Value: "HTTP/9"}}}}
+			Expect: []v1.EchoExpectation{{Fact: "request.version", Values: []string{"HTTP/9"}}}}}
 	}, message: "Check path failed: request.version is .*, expected HTTP/9"}}
 }

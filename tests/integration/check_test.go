@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
@@ -26,7 +27,7 @@ var _ = Describe("a check", func() {
 
 	It("is a CronJob, which is restored, and is deleted with the check", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-		job := eventuallyCronJob(ctx, echo, "web-path")
+		job := eventuallyCronJob(ctx, echo, "path")
 		Expect(metav1.IsControlledBy(job, echo)).To(BeTrue())
 		By("reverting another client's edits, and keeping another client's additions")
 		edit(ctx, job, func(job *batchv1.CronJob) {
@@ -35,7 +36,7 @@ var _ = Describe("a check", func() {
 			job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args = []string{"http://other.example.com"}
 		})
 		Eventually(func(g Gomega) {
-			job = cronJobNow(ctx, g, echo, "web-path")
+			job = cronJobNow(ctx, g, echo, "path")
 			g.Expect(job.Spec.Schedule).To(Equal("*/5 * * * *"))
 			g.Expect(*job.Spec.Suspend).To(BeFalse())
 			g.Expect(job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args).To(ContainElement(echo.Status.URL))
@@ -44,23 +45,23 @@ var _ = Describe("a check", func() {
 		By("recreating the CronJob after its container was renamed, or the CronJob was deleted")
 		edit(ctx, job, func(job *batchv1.CronJob) { job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Name = "other" })
 		eventuallyReplaced(ctx, echo, job)
-		job = eventuallyCronJob(ctx, echo, "web-path")
+		job = eventuallyCronJob(ctx, echo, "path")
 		Expect(k8s.Delete(ctx, job)).To(Succeed())
 		eventuallyReplaced(ctx, echo, job)
 		By("pausing the CronJob while there are no echo servers")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Eventually(func(g Gomega) {
-			g.Expect(*cronJobNow(ctx, g, echo, "web-path").Spec.Suspend).To(BeTrue())
+			g.Expect(*cronJobNow(ctx, g, echo, "path").Spec.Suspend).To(BeTrue())
 			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("spec.replicas is 0"))
 		}).WithContext(ctx).Should(Succeed())
 		By("writing nothing when nothing has changed")
-		version := cronJobNow(ctx, Default, echo, "web-path").ResourceVersion
+		version := cronJobNow(ctx, Default, echo, "path").ResourceVersion
 		edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"a": "b"} })
-		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "web-path").ResourceVersion }).
+		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "path").ResourceVersion }).
 			WithContext(ctx).Should(Equal(version))
 		By("deleting the CronJob with the check, unless the Echo is paused")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks = true, nil })
-		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "web-path") }).WithContext(ctx).Should(Succeed())
+		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "path") }).WithContext(ctx).Should(Succeed())
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
 		eventuallyGone(ctx, k8s, job)
 		Eventually(func(g Gomega) {
@@ -73,16 +74,16 @@ var _ = Describe("a check", func() {
 	It("reports the result of its last run", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
 		expectCheck(ctx, echo, v1.CheckUnknown, "has not run yet")
-		run(ctx, echo, "web-path", string(good.Encode()))
+		run(ctx, echo, "path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionTrue, v1.ReasonChecksPassed))
-		run(ctx, echo, "web-path", string(bad.Encode()))
+		run(ctx, echo, "path", string(bad.Encode()))
 		expectCheck(ctx, echo, v1.CheckFailed, "client.address is replaced, expected kept.")
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
 		Expect(now).To(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionFalse, v1.ReasonCheckFailed))
 		Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, nil), "the path changes nothing else")
 		Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil))
-		run(ctx, echo, "web-path", string(good.Encode()))
+		run(ctx, echo, "path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		Eventually(func(g Gomega) []string { return eventReasons(ctx, g, echo) }).WithContext(ctx).Should(ContainElements("CheckPassed",
 			"CheckFailed", "CheckPassed"))
@@ -105,7 +106,8 @@ var _ = Describe("a check", func() {
 
 	It("reports why it cannot run, and does not stop the other checks", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		foreign := &batchv1.CronJob{Namespace: namespace, Name: "web-path",
+		name := func(check string) string { return objects.CronJob(support.Echo(namespace, "web"), check).Key.Name }
+		foreign := &batchv1.CronJob{Namespace: namespace, Name: name("path"),
 			Spec: batchv1.CronJobSpec{Schedule: "@yearly",
 				JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 					RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}}}}}}
@@ -120,45 +122,72 @@ var _ = Describe("a check", func() {
 				g.Expect(check.Result).To(Equal(v1.CheckUnknown))
 				messages[check.Name] = check.Message
 			}
-			g.Expect(messages).To(HaveKeyWithValue("path", ContainSubstring("The CronJob web-path already exists, was not created for this Echo")))
-			g.Expect(messages).To(HaveKeyWithValue("late", ContainSubstring("spec.schedule")))
-			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("the operator allows only the URLs of the Echo")))
+			g.Expect(messages).To(HaveKeyWithValue("path", ContainSubstring("The CronJob "+name("path")+" already exists, was not created for")))
+			g.Expect(messages).To(HaveKeyWithValue("late", HavePrefix(`The check cannot run. The field spec.checks[late].schedule is not valid: "`)))
+			g.Expect(messages).To(HaveKeyWithValue("other", ContainSubstring("In the field spec.checks[other].url, the operator allows only")))
 			g.Expect(messages).To(HaveKeyWithValue("good", ContainSubstring("has not run yet")))
-			g.Expect(messages).To(HaveKeyWithValue("unknown", ContainSubstring("The group others is unknown. The known groups are body, client,")))
+			g.Expect(messages).To(HaveKeyWithValue("unknown", ContainSubstring("the group others is unknown; the known groups are body, client,")))
 			g.Expect(messages).To(HaveKeyWithValue("outside", ContainSubstring("no external URL yet")))
 		}).WithContext(ctx).Should(Succeed())
-		run(ctx, echo, "web-good", string(good.Encode()))
+		run(ctx, echo, "good", string(good.Encode()))
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Checks", ContainElement(
 			And(HaveField("Name", "good"), HaveField("Result", v1.CheckPassed)))))
-		Expect(cronJobNow(ctx, Default, echo, "web-path").ResourceVersion).To(Equal(foreign.ResourceVersion))
+		Expect(cronJobNow(ctx, Default, echo, "path").ResourceVersion).To(Equal(foreign.ResourceVersion))
 		By("running as soon as the cause is gone")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Schedule = "@hourly" })
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"client"} })
-		eventuallyCronJob(ctx, echo, "web-late")
-		eventuallyCronJob(ctx, echo, "web-unknown")
+		eventuallyCronJob(ctx, echo, "late")
+		eventuallyCronJob(ctx, echo, "unknown")
 		By("no longer running when it is no longer allowed")
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[1].Address = "192.0.2.1" })
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks[5].Groups = []string{"others"} })
-		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: "web-late"})
-		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: "web-unknown"})
+		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: name("late")})
+		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: name("unknown")})
 	})
 
-	DescribeTable("that cannot work is rejected", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {
+	DescribeTable("that the API server rejects", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {
 		err := k8s.Create(ctx, checkedEcho("default", "wrong", change))
 		Expect(err).To(Satisfy(apierrors.IsInvalid))
 		Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
 	},
-		Entry("two fields", "schedule", "must have five fields", func(c *v1.EchoCheck) { c.Schedule = "* *" }),
-		Entry("a time zone", "schedule", "must have five fields", func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC * * * * *" }),
 		Entry("a name with a capital letter", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
-		Entry("a URL with another scheme", "url", "should match", func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
-		Entry("a query", "url", "should match", func(c *v1.EchoCheck) { c.URL = "http://a/?b" }),
 		Entry("a group that is not a word", "groups", "should match", func(c *v1.EchoCheck) { c.Groups = []string{"load-balancing"} }),
-		Entry("a bound that is not a number", "value", "whole number",
-			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Value: ">=many"}} }),
-		Entry("a fact with an equals sign", "fact", "should match",
-			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "a=b", Value: "c"}} }),
+		Entry("an expectation without a value", "expect[0].values", "at least 1 items",
+			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Values: []string{}}} }),
 		Entry("a deadline that is too short", "deadlineSeconds", "greater than or equal to 10", func(c *v1.EchoCheck) { c.DeadlineSeconds = 9 }),
+	)
+
+	DescribeTable("that is not valid does not run, and leaves the rest of the Echo alone",
+		func(ctx SpecContext, problem string, change func(*v1.EchoCheck)) {
+			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
+			job := eventuallyCronJob(ctx, echo, "path")
+			By("deleting the CronJob, which would run with the previous spec")
+			edit(ctx, echo, func(e *v1.Echo) {
+				change(&e.Spec.Checks[0])
+				e.Spec.PodAnnotations = map[string]string{"a": "b"}
+			})
+			eventuallyGone(ctx, k8s, job)
+			expectCheck(ctx, echo, v1.CheckUnknown, "The check cannot run. The field spec.checks[path]."+problem)
+			support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown, v1.ReasonCheckUnknown))
+			Eventually(func(g Gomega) {
+				g.Expect(deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Template.Annotations).To(HaveKeyWithValue("a", "b"))
+				g.Expect(eventReasons(ctx, g, echo)).To(ContainElement("CheckUnknown"))
+			}).WithContext(ctx).Should(Succeed())
+			support.EventuallyObject(ctx, k8s, echo).Should(And(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil),
+				haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut),
+				HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1.ConditionStalled))))))
+			By("running again when it is valid")
+			edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks = checkedEcho(echo.Namespace, "web").Spec.Checks })
+			eventuallyCronJob(ctx, echo, "path")
+		},
+		Entry("a schedule", `schedule is not valid: "end of range (99) above maximum (59): 99". Correct the field.`,
+			func(c *v1.EchoCheck) { c.Schedule = "99 * * * *" }),
+		Entry("a time zone", `schedule is not valid: "it must have five fields`, func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC * * * * *" }),
+		Entry("a URL", `url is not valid: "'ftp://a' is not a URL such as https://example.com/shop`, func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
+		Entry("an operator", `expect[1] is not valid: "the operator 'Between' is not In, NotIn, AtLeast, or AtMost". Correct the field.`,
+			func(c *v1.EchoCheck) {
+				c.Expect = []v1.EchoExpectation{{Fact: "a", Values: []string{"b"}}, {Fact: "a", Operator: "Between", Values: []string{"1", "2"}}}
+			}),
 	)
 })
 
@@ -178,29 +207,31 @@ func checkedEcho(namespace, name string, changes ...func(*v1.EchoCheck)) *v1.Ech
 }
 
 // eventuallyCronJob waits until a check's CronJob exists, and returns it.
-func eventuallyCronJob(ctx context.Context, echo *v1.Echo, name string) *batchv1.CronJob {
+func eventuallyCronJob(ctx context.Context, echo *v1.Echo, check string) *batchv1.CronJob {
 	GinkgoHelper()
 	var job *batchv1.CronJob
-	Eventually(func(g Gomega) { job = cronJobNow(ctx, g, echo, name) }).WithContext(ctx).Should(Succeed())
+	Eventually(func(g Gomega) { job = cronJobNow(ctx, g, echo, check) }).WithContext(ctx).Should(Succeed())
 	return job
 }
 
-func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, name string) *batchv1.CronJob {
-	return get(ctx, g, echo.Namespace, name, &batchv1.CronJob{})
+func cronJobNow(ctx context.Context, g Gomega, echo *v1.Echo, check string) *batchv1.CronJob {
+	return get(ctx, g, echo.Namespace, objects.CronJob(echo, check).Key.Name, &batchv1.CronJob{})
 }
 
 // eventuallyReplaced waits until a new CronJob with the same name replaces the given CronJob.
 func eventuallyReplaced(ctx context.Context, echo *v1.Echo, job *batchv1.CronJob) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) types.UID { return cronJobNow(ctx, g, echo, job.Name).UID }).WithContext(ctx).ShouldNot(Equal(job.UID))
+	Eventually(func(g Gomega) types.UID { return get(ctx, g, echo.Namespace, job.Name, &batchv1.CronJob{}).UID }).
+		WithContext(ctx).ShouldNot(Equal(job.UID))
 }
 
 // run creates a pod as a CronJob would. The pod has terminated with the given message.
-func run(ctx context.Context, echo *v1.Echo, name, message string) {
+func run(ctx context.Context, echo *v1.Echo, check, message string) {
 	GinkgoHelper()
-	template := eventuallyCronJob(ctx, echo, name).Spec.JobTemplate.Spec.Template
+	job := eventuallyCronJob(ctx, echo, check)
+	template := job.Spec.JobTemplate.Spec.Template
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-	pod.Namespace, pod.GenerateName = echo.Namespace, name+"-"
+	pod.Namespace, pod.GenerateName = echo.Namespace, job.Name+"-"
 	earlier := &corev1.PodList{}
 	Expect(k8s.List(ctx, earlier, client.InNamespace(echo.Namespace))).To(Succeed())
 	last := metav1.NewTime(time.Now().Add(time.Duration(len(earlier.Items)) * time.Second))

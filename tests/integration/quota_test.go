@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -96,15 +97,15 @@ var _ = Describe("a resource quota", func() {
 		namespace := newNamespace(ctx)
 		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")
 		echo := createReadyEcho(ctx, checkedEcho(namespace, "web"))
-		expectCheck(ctx, echo, v1.CheckUnknown, `A resource quota rejects the CronJob web-path: "exceeded quota: none, requested: count/cronjobs.batch=1`)
+		expectCheck(ctx, echo, v1.CheckUnknown, `A resource quota rejects the CronJob `+objects.CronJob(echo, "path").Key.Name+`: "exceeded quota: none, requested: count/cronjobs.batch=1`)
 		Expect(k8s.Delete(ctx, quota)).To(Succeed())
-		eventuallyCronJob(ctx, echo, "web-path")
+		eventuallyCronJob(ctx, echo, "path")
 	})
 
 	DescribeTable("that has no room for a run of a check is named in the check's status",
 		func(ctx SpecContext, name, hard, message string) {
 			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-			job := eventuallyCronJob(ctx, echo, "web-path")
+			job := eventuallyCronJob(ctx, echo, "path")
 			quota := createQuota(ctx, echo.Namespace, name, hard)
 			patchStatus(ctx, job, func(job *batchv1.CronJob) {
 				job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}

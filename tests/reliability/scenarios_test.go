@@ -41,7 +41,7 @@ var (
 	deploymentKey = objectKey{"deployments", "ns", "x"}
 	budgetKey     = objectKey{"poddisruptionbudgets", "ns", "x"}
 	policyKey     = objectKey{"networkpolicies", "ns", "x"}
-	cronJobKey    = objectKey{"cronjobs", "ns", "x-path"}
+	cronJobKey    = objectKey{"cronjobs", "ns", "x-path-1bb0732a"}
 	routeKey      = objectKey{"httproutes", "ns", "x"}
 	gatewayKey    = objectKey{"gateways", "ns", "public"}
 	ownerKey      = objectKey{"pods", "ns", "web"}

@@ -111,7 +111,8 @@ func EveryField(e *v1.Echo) {
 		NetworkPolicy: &v1.EchoNetworkPolicy{Enabled: new(true), From: []networkingv1.NetworkPolicyPeer{
 			{IPBlock: &networkingv1.IPBlock{CIDR: "10.1.0.0/16", Except: []string{"10.1.1.0/24"}}}}},
 		Checks: []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "https://echo.example.com/e", Address: "192.0.2.1", CAConfigMap: "ca",
-			Groups: []string{"client"}, Expect: []v1.EchoExpectation{{Fact: "client.address", Value: "kept"}}, DeadlineSeconds: 60}},
+			Groups: []string{"client"},
+			Expect: []v1.EchoExpectation{{Fact: "client.address", Operator: "In", Values: []string{"kept"}}}, DeadlineSeconds: 60}},
 		NodeSelector: map[string]v1.LabelValue{"disk": "ssd"},
 		Tolerations:  []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}},
 		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
-// maxValue and maxText are the maximum lengths, in bytes, of a fact's value and of the fact's other strings.
-const maxValue, maxText = verdict.MaxValue, 500
+// maxValue, maxList, and maxText are the maximum lengths, in bytes, of a fact's value, of a list of names in it, and of the fact's other
+// strings. A check can expect any value.
+const maxValue, maxList, maxText = 256, 32, 500
 
 // These are values that many facts share.
 const (
@@ -94,7 +93,7 @@ func listed(names []string) string {
 	switch {
 	case len(names) == 0:
 		return None
-	case len(text) > maxValue:
+	case len(text) > maxList:
 		return fmt.Sprintf("%d names #%s", len(names), digest(text))
 	}
 	return text

@@ -84,9 +84,9 @@ func decideMethods(name string, outcomes map[string]Outcome) Fact {
 	value := Kept
 	switch {
 	case len(refused) > 0:
-		value = "refused " + shortList(refused, maxValue-len("refused "))
+		value = "refused " + shortList(refused, maxList-len("refused "))
 	case len(others) > 0:
-		value = "changed " + shortList(others, maxValue-len("changed "))
+		value = "changed " + shortList(others, maxList-len("changed "))
 	}
 	return NewFact(name, value, strings.Join(sent, " "), strings.Join(received, " "))
 }

@@ -215,7 +215,7 @@ func decideStatuses(outcomes map[int]Outcome) Fact {
 	slices.Sort(received)
 	value := Kept
 	if len(replaced) > 0 {
-		value = "replaced " + shortList(replaced, maxValue-len("replaced "))
+		value = "replaced " + shortList(replaced, maxList-len("replaced "))
 	}
 	return NewFact("response.status", value, strings.Join(sent, " "), strings.Join(received, " "))
 }

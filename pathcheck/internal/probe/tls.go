@@ -25,8 +25,7 @@ func ExamineTLS(ctx context.Context, g *Group) error {
 	state := g.Known.Plain.TLS
 	g.Add(decideTrust(state.PeerCertificates, g.Name, roots, time.Now())...)
 	g.Add(NewFact("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version)),
-		Detail(NewFact("tls.cipher", strings.TrimPrefix(tls.CipherSuiteName(state.CipherSuite), "TLS_"), "",
-			tls.CipherSuiteName(state.CipherSuite))))
+		Detail(NewFact("tls.cipher", tls.CipherSuiteName(state.CipherSuite), "", tls.CipherSuiteName(state.CipherSuite))))
 	protocol, err := handshake(ctx, g, func(*tls.Config) {}, "h2", "http/1.1")
 	if ended := over(ctx, err); ended != nil {
 		return ended

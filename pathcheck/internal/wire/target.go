@@ -1,17 +1,15 @@
 package wire
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"net/url"
-	"strconv"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
 // Target describes where requests are sent.
@@ -30,19 +28,9 @@ type Target struct {
 // ParseTarget parses a URL. If address is not empty, connections go to this IP address or name, with an optional port, instead of the URL's
 // host.
 func ParseTarget(text, address string) (Target, error) {
-	if u, err := url.Parse("http://" + text); !strings.Contains(text, "://") && err == nil && isPlain(u) {
-		return Target{}, fmt.Errorf("%q has no scheme: write http://%[1]s or https://%[1]s", text)
-	}
-	u, err := url.Parse(text)
+	u, err := verdict.ParseURL(text)
 	if err != nil {
 		return Target{}, err
-	}
-	if !isPlain(u) {
-		return Target{}, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and an optional port and path",
-			text)
-	}
-	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
-		return Target{}, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
 	}
 	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone is meaningful only on this machine (RFC 6874)
 	t := Target{Scheme: u.Scheme, Host: strings.Replace(strings.TrimSuffix(u.Host, ":"), "%"+zone+"]", "]", 1), Name: name,
@@ -55,30 +43,8 @@ func ParseTarget(text, address string) (Target, error) {
 	if address == "" {
 		return t, nil
 	}
-	t.Dial, err = dialAddress(address, port)
+	t.Dial, err = verdict.ParseAddress(address, port)
 	return t, err
-}
-
-// dialAddress returns the address with its own port or, if it has none, with the given port.
-func dialAddress(address, port string) (string, error) {
-	host, own, err := net.SplitHostPort(address)
-	if err != nil {
-		host, own = strings.TrimSuffix(strings.TrimPrefix(address, "["), "]"), port
-	}
-	_, isIP := netip.ParseAddr(host)
-	if number, err := strconv.ParseUint(own, 10, 16); err != nil || number == 0 || isIP != nil &&
-		(host == "" || strings.ContainsAny(host, ":/[]@? ")) {
-		return "", fmt.Errorf("%q is not the address of a server: a host name or IP address with an optional port, such as 192.0.2.1:8443",
-			address)
-	}
-	return net.JoinHostPort(host, own), nil
-}
-
-// isPlain reports whether a URL has only a scheme, a host, and optionally a port and a path.
-func isPlain(u *url.URL) bool {
-	port, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16)
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
-		err == nil && port != 0
 }
 
 // Connect opens a connection whose bytes count toward the limits.

@@ -44,7 +44,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{traefik.host("web")},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: traefik.namespace}}}
 			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "*/2 * * * *", CAConfigMap: "gateway",
-				Expect: []v1.EchoExpectation{{Fact: "client.spoofable", Value: "no"}, {Fact: "tls.trust", Value: "yes"}}}}
+				Expect: []v1.EchoExpectation{{Fact: "client.spoofable", Values: []string{"no"}}, {Fact: "tls.trust", Values: []string{"yes"}}}}}
 		}))).To(Succeed())
 		expectURL(ctx, namespace, "web")
 		expectCheck(ctx, namespace, v1.CheckPassed, "")

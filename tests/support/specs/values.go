@@ -59,6 +59,10 @@ func stringsByField() map[string][]string {
 		"args":                     {"--verbose", "$(ECHO_POD_NAME)", "", "a b"},
 		"env.name":                 {"ONE", "TWO", "three.3", "ECHO_RESPONSE_BODY", "ECHO_HTTP_ADDR", "ECHO_POD_NAME"},
 		"env.value":                {"1", "$(ONE)", "$$", ""},
+		"schedule":                 {"@hourly", "*/15 * * * *", "99 * * * *"},
+		"groups":                   {"client", "tls", "others"},
+		"expect.operator":          {"In", "NotIn", "AtLeast", "others"},
+		"expect.values":            {"kept", "10Mi", "a,b"},
 		"b":                        {"one", ""}, // a label or annotation value
 	}
 }
