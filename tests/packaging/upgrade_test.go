@@ -2,6 +2,7 @@ package packaging
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,51 +80,52 @@ func failures(of string, compared []validations.ComparisonResult) []string {
 	return found
 }
 
-func TestUnsafeChangesAreRejected(t *testing.T) {
-	for change, unsafe := range map[string]struct {
-		rule  string
-		apply func(*definition)
-	}{
-		"no image":         {"existingFieldRemoval", inSpec(func(spec *property) { delete(spec.Properties, "image") })},
-		"port is required": {"required", inSpec(func(spec *property) { spec.Required = append(spec.Required, "port") })},
-		"port is a string": {"type", inField("port", func(port *property) { port.Type = "string" })},
-		"another default":  {"default", inField("port", func(port *property) { port.Default.Raw = []byte("9000") })},
-		"fewer values":     {"enum", inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] })},
-		"more values": {"enum", inField("imagePullPolicy", func(policy *property) {
+// TestChangesOfSchema checks that docs/explanation/api-stability.md lists exactly these changes, and that OLM v1 accepts or rejects them.
+func TestChangesOfSchema(t *testing.T) {
+	accepted := map[string]func(*definition){
+		"a new optional field": inField("service", func(service *property) { service.Properties["new"] = newObject() }),
+		"a higher maximum":     inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) }),
+		"a lower minimum":      inField("port", func(port *property) { port.Minimum = new(float64(0)) }),
+	}
+	rejected := map[string]func(*definition){
+		"a removed field":      inSpec(func(spec *property) { delete(spec.Properties, "image") }),
+		"a new required field": inSpec(func(spec *property) { spec.Required = append(spec.Required, "port") }),
+		"a changed type":       inField("port", func(port *property) { port.Type = "string" }),
+		"a changed default":    inField("port", func(port *property) { port.Default.Raw = []byte("9000") }),
+		"a removed enum value": inField("imagePullPolicy", func(policy *property) { policy.Enum = policy.Enum[1:] }),
+		"a looser pattern":     inField("image", func(image *property) { image.Pattern = "" }),
+		"a looser validation rule": inField("serviceAccountName", func(name *property) {
+			name.XValidations = nil
+		}),
+		"a changed description": inField("paused", func(paused *property) { paused.Description += "!" }),
+		"a new enum value": inField("imagePullPolicy", func(policy *property) {
 			policy.Enum = append(policy.Enum, apiextensionsv1.JSON{Raw: []byte(`"a"`)})
-		})},
-		"another pattern": {"unhandled", inField("image", func(image *property) { image.Pattern = "^a$" })},
-		"new description": {"description", inField("paused", func(paused *property) { paused.Description += "!" })},
-		"a new rule": {"unhandled", inField("image", func(image *property) {
-			image.XValidations = apiextensionsv1.ValidationRules{{Rule: "self != ''"}}
-		})},
-	} {
-		to := currentCRD(t)
-		unsafe.apply(to)
-		reasons := rejections(t, currentCRD(t), to)
-		if !slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, ": "+unsafe.rule+": ") }) {
-			t.Errorf("%s: rejected because of %q, want %s", change, reasons, unsafe.rule)
+		}),
+	}
+	listed := map[string]string{} // by change: the verb
+	for _, found := range regexp.MustCompile(`(?m)^- .*? (accepts|rejects?|also reject) (.*)\.$`).FindAllStringSubmatch(
+		text(t, "docs", "explanation", "api-stability.md"), -1) {
+		for change := range strings.SplitSeq(strings.ReplaceAll(found[2], ", and ", ", "), ", ") {
+			listed[change] = found[1]
 		}
 	}
-}
-
-func TestSafeChangesAreAccepted(t *testing.T) {
-	for change, apply := range map[string]func(*definition){
-		"a new field": inSpec(func(spec *property) { spec.Properties["new"] = property{Type: "string", Description: "new is new."} }),
-		"a new field in an object, with everything that a field can have": inField("service", func(service *property) {
-			service.Properties["new"] = newObject()
-		}),
-		"a higher maximum": inField("replicas", func(replicas *property) { replicas.Maximum = new(float64(2000)) }),
-		"a lower minimum":  inField("port", func(port *property) { port.Minimum = new(float64(0)) }),
-	} {
+	for change, verb := range listed {
+		apply := rejected[change]
+		if verb == "accepts" {
+			apply = accepted[change]
+		}
+		if apply == nil {
+			t.Errorf("no case checks that OLM v1 %s %s", verb, change)
+			continue
+		}
 		from, to := currentCRD(t), currentCRD(t)
 		apply(to)
-		if cmp.Equal(from, to) {
-			t.Errorf("%s changes nothing", change)
+		if reasons := rejections(t, from, to); cmp.Equal(from, to) || (len(reasons) == 0) != (verb == "accepts") {
+			t.Errorf("%s: the page says that OLM v1 %s it; rejected because of %q", change, verb, reasons)
 		}
-		if reasons := rejections(t, from, to); len(reasons) > 0 {
-			t.Errorf("%s: rejected because of %q", change, reasons)
-		}
+	}
+	if len(listed) != len(accepted)+len(rejected) {
+		t.Errorf("the page lists %d changes, want %d", len(listed), len(accepted)+len(rejected))
 	}
 }
 
