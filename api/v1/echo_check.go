@@ -19,13 +19,13 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
 
-	// url is the URL to send requests to. Defaults to status.externalURL. If the URL is not one of the Echo's own, the operator must allow all URLs (CHECK_URLS).
+	// url is the URL to send requests to. Defaults to status.externalURL. Other URLs than those of the Echo require that an administrator sets the operator's CHECK_URLS to any, for example in its Subscription.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	URL string `json:"url,omitempty"`
 
-	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. If address is set, the operator must allow all URLs (CHECK_URLS).
+	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. This field requires that an administrator sets the operator's CHECK_URLS to any, for example in its Subscription.
 	// +kubebuilder:validation:MaxLength=320
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Address",order=81,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}

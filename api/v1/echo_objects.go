@@ -22,7 +22,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// httpsPort is the HTTPS port of the Service. Requires tls.secretName. Defaults to 443.
+	// httpsPort is the HTTPS port of the Service. It requires tls.secretName, and must differ from port. Defaults to 443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
@@ -168,7 +168,7 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. If from is set, this field is required. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. If from is set, this field is required. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
@@ -183,7 +183,7 @@ type EchoNetworkPolicy struct {
 
 // EchoMonitoring is the configuration of the PodMonitor.
 type EchoMonitoring struct {
-	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Defaults to false.
+	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Images other than the operator's echo server have no metrics. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`

@@ -86,7 +86,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum delay in milliseconds",order=16,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxDelayMilliseconds int32 `json:"maxDelayMilliseconds,omitempty"`
 
-	// connection specifies how the connection ends. Reset sends a TCP reset instead of a response. Truncate sends half of the response and then closes the connection.
+	// connection specifies how the connection ends. Reset resets the connection, or the HTTP/2 stream, instead of sending a response. Truncate sends half of the response and then closes the connection.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}

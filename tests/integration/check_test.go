@@ -93,7 +93,7 @@ var _ = Describe("a check", func() {
 		echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "local"))
 		service := "--own-service=http://local." + echo.Namespace + ".svc"
 		arguments := func(g Gomega) []string {
-			return cronJobNow(ctx, g, echo, "local-path").Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
+			return cronJobNow(ctx, g, echo, "path").Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
 		}
 		Eventually(arguments).WithContext(ctx).Should(ContainElement(service))
 		kubectlInput(ctx, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "local"}, "spec": {"internalTrafficPolicy": "Local"}}`,

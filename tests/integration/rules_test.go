@@ -102,7 +102,7 @@ func ruleCases() map[string]string {
 		"{" + on + "parentRefs: [{name: a, namespace: ''}, {name: a}]}}":                                "same Gateway",
 		"{" + on + parents + ", path: /a%20b/~c'}}":                                                     "",
 		"{" + on + parents + ", path: '/a b'}}":                                                         "that URLs must escape",
-		"{" + on + parents + ", path: /a?b}}":                                                           "that URLs must escape",
+		"{" + on + parents + ", path: '/a?b'}}":                                                         "that URLs must escape",
 		"{" + on + parents + ", path: /a/.}}":                                                           "segment that is . or ..",
 		"{" + on + parents + ", path: '/a%2'}}":                                                         "that URLs must escape",
 		"{" + on + parents + ", path: '/a/./b'}}":                                                       "segment that is . or ..",
