@@ -61,7 +61,7 @@ func (c *CompanionState) Plan(config Config, policy Policy, now time.Time) (Comp
 	switch {
 	case c.Owner.NodeName == "" || !AcceptsPods(c.Node):
 	case !controllerutil.ContainsFinalizer(c.Echo, v1.Finalizer): // without it, the Echo's deletion would not wait for the companion
-	case c.Echo.Spec.Paused || policy.Check(c.Echo, desired) != nil:
+	case c.Echo.Spec.Paused || !policy.allows(c.Echo, desired):
 	case existing == nil:
 		plan.Apply = &desired
 	case existing.Deleted: // an event arrives when the companion is gone

@@ -40,6 +40,8 @@ func (p Policy) Check(echo *v1.Echo, desired ...Child) error {
 	return nil
 }
 
+func (p Policy) allows(echo *v1.Echo, child Child) bool { return p.Check(echo, child) == nil }
+
 // PodSecurity is the Pod Security Standard that pods must meet. The zero value allows all pods.
 type PodSecurity struct {
 	level     api.Level
