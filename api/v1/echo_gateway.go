@@ -2,7 +2,7 @@ package v1
 
 // EchoGateway is the configuration of the Gateway API routes.
 type EchoGateway struct {
-	// enabled specifies whether to create the routes: an HTTPRoute, a GRPCRoute if grpc is set, and a BackendTLSPolicy if backendTLS is set. If another field of the gateway is set, this field is required. Defaults to false.
+	// enabled specifies whether to create the routes: an HTTPRoute, and the GRPCRoute and the BackendTLSPolicy that the other fields configure. If another field of the gateway is set, this field is required. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
