@@ -38,16 +38,11 @@ type Settings struct {
 	identity       describe.Identity
 	showIdentity   bool
 	tls            transport.TLSSettings
-	podPorts       []string // the ports that the pod's Service and probes use: HTTP, admin, and TLS
 	unknown        []string // environment variables that look like settings but are not
 	version        string   // the version of the program
 	// LogLevel is the lowest level of logged lines.
 	LogLevel slog.Level
 }
-
-// podPortsVariable is the environment variable in which the operator lists the ports that the server must listen on. Otherwise, a variable
-// or an argument of the user could move the server to a port that nothing sends requests to.
-const podPortsVariable = "ECHO_POD_PORTS"
 
 // option is a setting. Its environment variable is named after its flag, such as ECHO_DRAIN_DELAY for drain-delay.
 type option struct {
@@ -161,7 +156,7 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 		name, value, _ := strings.Cut(entry, "=")
 		env[name] = value
 	}
-	s := Settings{identity: describe.Identify(env), podPorts: strings.FieldsFunc(env[podPortsVariable], func(r rune) bool { return r == ',' })}
+	s := Settings{identity: describe.Identify(env)}
 	given, err := parseFlags(s.options(), version, arguments, stdout)
 	if err != nil {
 		return s, err
@@ -203,7 +198,7 @@ func parseFlags(options []option, version string, arguments []string, stdout io.
 // unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except those that Kubernetes sets for
 // Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
-	known := map[string]bool{podPortsVariable: true}
+	known := map[string]bool{}
 	for _, o := range s.options() {
 		known[o.variable()] = true
 	}
@@ -226,9 +221,6 @@ func (s *Settings) consistent() error {
 	addresses := []struct{ name, address string }{
 		{"ECHO_HTTP_ADDR", s.httpAddress}, {"ECHO_ADMIN_ADDR", s.AdminAddress}, {"ECHO_TLS_ADDR", s.tls.Address}}
 	for i, each := range addresses {
-		if i < len(s.podPorts) && !strings.HasSuffix(each.address, ":"+s.podPorts[i]) {
-			return fmt.Errorf("%s: %q must use port %s, as the pod's Service and probes do", each.name, each.address, s.podPorts[i])
-		}
 		for _, other := range addresses[:i] {
 			if overlap(each.address, other.address) {
 				return fmt.Errorf("%s: %q uses the same port as %s, %q", each.name, each.address, other.name, other.address)

@@ -154,30 +154,12 @@ func TestConsistent(t *testing.T) {
 	}
 }
 
-// TestConsistent_podPorts checks that a server whose pod's Service and probes use other ports does not start.
-func TestConsistent_podPorts(t *testing.T) {
-	for environ, want := range map[string]string{
-		"ECHO_POD_PORTS=8080,9090,8443":                        `ECHO_TLS_ADDR: "" must use port 8443, as the pod's Service and probes do`,
-		"ECHO_POD_PORTS=8080,9090,8443 ECHO_TLS_ADDR=:443":     `ECHO_TLS_ADDR: ":443" must use port 8443`,
-		"ECHO_POD_PORTS=8080,9090 ECHO_HTTP_ADDR=:18080":       `ECHO_HTTP_ADDR: ":18080" must use port 8080`,
-		"ECHO_POD_PORTS=8080,9090 ECHO_ADMIN_ADDR=:9091":       `ECHO_ADMIN_ADDR: ":9091" must use port 9090`,
-		"ECHO_POD_PORTS=8080,9090 ECHO_HTTP_ADDR=[::1]:8080":   "",
-		"ECHO_POD_PORTS=8080,9090 ECHO_TLS_ADDR=127.0.0.1:443": "", // the Echo has no TLS, so no one else uses the port
-		"ECHO_POD_PORTS= ECHO_HTTP_ADDR=:18080":                "",
-	} {
-		_, err := ParseSettings("dev", nil, strings.Fields(environ), io.Discard)
-		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", environ, err, want)
-		}
-	}
-}
-
 // TestUnknownVariables sets a misspelled variable, and the variables that Kubernetes sets for Services named echo and echo-web.
 func TestUnknownVariables(t *testing.T) {
 	s, err := ParseSettings("dev", nil, []string{"ECHO_TRUSTED_PROXY=10.0.0.0/8", "ECHO_ADMIN_ADDRESS=:1", "ECHO_INFO_COLOR=blue",
 		"ECHO_PORT=tcp://10.0.0.1:80", "ECHO_SERVICE_HOST=10.0.0.1", "ECHO_SERVICE_PORT=80", "ECHO_SERVICE_PORT_HTTP=80", "ECHO_PORT_80_TCP=tcp://10.0.0.1:80",
 		"ECHO_WEB_PORT_80_TCP_ADDR=10.0.0.1", "ECHO_DRAIN_DELAY=1s",
-		"ECHO_POD_NAME=p", "ECHO_SERVICE_NAME=s", "ECHO_POD_PORTS=8080,9090"}, io.Discard)
+		"ECHO_POD_NAME=p", "ECHO_SERVICE_NAME=s"}, io.Discard)
 	if want := []string{"ECHO_ADMIN_ADDRESS", "ECHO_TRUSTED_PROXY"}; err != nil || !slices.Equal(s.unknown, want) {
 		t.Errorf("got %q, %v, want %q", s.unknown, err, want)
 	}

@@ -140,12 +140,9 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 		fieldVariable("ECHO_HOST_IP", "status.hostIP"),
 	}, extra...)
 	if firstParty {
-		http, metrics := strconv.Itoa(int(echo.Spec.Port)), strconv.Itoa(int(metricsPort(&echo.Spec)))
-		ports := http + "," + metrics
-		if hasTLS(&echo.Spec) {
-			ports += "," + strconv.Itoa(int(httpsPort(echo.Spec.TLS)))
-		}
-		own = append(own, variable("ECHO_HTTP_ADDR", ":"+http), variable("ECHO_ADMIN_ADDR", ":"+metrics), variable("ECHO_POD_PORTS", ports))
+		own = append(own,
+			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
+			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(&echo.Spec)))))
 	}
 	own = append(own, response(echo.Spec.Response)...)
 	// Variables whose values would be the defaults are omitted.

@@ -39,16 +39,15 @@ func TestEnvironment(t *testing.T) {
 		"the defaults": {func(e *v1.Echo) {
 			e.Spec.Server, e.Spec.Response = v1.EchoServer{Controls: v1.ControlsSafe, Identity: new(true)}, &v1.EchoResponse{}
 		}, env{}},
-		"all controls": {func(e *v1.Echo) { e.Spec.Server.Controls = v1.ControlsNone }, env{"ECHO_CONTROLS": "None"}},
-		"the port of the metrics": {func(e *v1.Echo) { e.Spec.Port = 9090 }, env{"ECHO_HTTP_ADDR": ":9090", "ECHO_ADMIN_ADDR": ":9091",
-			"ECHO_POD_PORTS": "9090,9091"}},
+		"all controls":            {func(e *v1.Echo) { e.Spec.Server.Controls = v1.ControlsNone }, env{"ECHO_CONTROLS": "None"}},
+		"the port of the metrics": {func(e *v1.Echo) { e.Spec.Port = 9090 }, env{"ECHO_HTTP_ADDR": ":9090", "ECHO_ADMIN_ADDR": ":9091"}},
 		"variables of the Echo": {func(e *v1.Echo) {
-			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":9"}, {Name: "ECHO_POD_PORTS", Value: "9"},
+			e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":9"},
 				{Name: "ECHO_POD_NAMESPACE", Value: "mine"}, {Name: "POD_NAMESPACE", Value: "mine"}}
-		}, env{"ECHO_HTTP_ADDR": ":9", "ECHO_POD_PORTS": "9", "ECHO_POD_NAMESPACE": "mine", "POD_NAMESPACE": "mine"}},
+		}, env{"ECHO_HTTP_ADDR": ":9", "ECHO_POD_NAMESPACE": "mine", "POD_NAMESPACE": "mine"}},
 		"HTTPS": {func(e *v1.Echo) {
 			e.Spec.TLS = &v1.EchoTLS{SecretName: "s", ClientCertificate: v1.ClientCertificateNone}
-		}, env{"ECHO_TLS_ADDR": ":8443", "ECHO_TLS_DIR": "/etc/echo-server/tls", "ECHO_TLS_SECRET": "s", "ECHO_POD_PORTS": "8080,9090,8443"}},
+		}, env{"ECHO_TLS_ADDR": ":8443", "ECHO_TLS_DIR": "/etc/echo-server/tls", "ECHO_TLS_SECRET": "s"}},
 		"references in a response": {func(e *v1.Echo) {
 			e.Spec.Response = &v1.EchoResponse{Body: "$(ECHO_POD_NAME)\ncosts $5, $$",
 				Headers: []v1.EchoHeader{{Name: "X-$", Value: `$(ECHO_HOST_IP) "b"`}, {Name: "X-A"}}}

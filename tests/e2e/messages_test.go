@@ -135,9 +135,6 @@ func podMessages() []explained {
 			"Container echo .*configmap 'none' not found.*Create the ConfigMap"),
 		of("a crash", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "soon"}} },
 			"Container echo .*exit code 2: .*ECHO_DRAIN_DELAY.*kubectl logs"),
-		of("a variable for another port", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) {
-			s.Env = []corev1.EnvVar{{Name: "ECHO_ADMIN_ADDR", Value: ":9999"}}
-		}, "Container echo .*exit code 2: .*ECHO_ADMIN_ADDR.*port 9090.*spec.env"),
 		of("an unknown argument", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) { s.Args = []string{"--none"} }, "Container echo .*exit code.*kubectl logs"),
 		of("a port that nothing listens on", v1.ReasonPodsCrashing, func(s *v1.EchoSpec) {
 			s.Image, s.Env = realcluster.Image("other-server"), []corev1.EnvVar{{Name: "ECHO_HTTP_ADDR", Value: ":9999"}}

@@ -71,7 +71,7 @@ var _ = Describe("the form of a value", func() {
 		}),
 		Entry("the operator's variables", func(s *v1.EchoSpec) {
 			for _, name := range []string{"ECHO_POD_NAME", "ECHO_POD_NAMESPACE", "ECHO_POD_IP", "ECHO_NODE_NAME", "ECHO_HOST_IP", "ECHO_SERVICE_NAME",
-				"ECHO_INGRESS_NAME", "ECHO_POD_PORTS", "ECHO_HTTP_ADDR", "ECHO_ADMIN_ADDR", "POD_NAME", "SERVICE_NAME"} {
+				"ECHO_INGRESS_NAME", "ECHO_HTTP_ADDR", "ECHO_ADMIN_ADDR", "POD_NAME", "SERVICE_NAME"} {
 				s.Env = append(s.Env, corev1.EnvVar{Name: name, Value: "mine"})
 			}
 			s.Env[0] = corev1.EnvVar{Name: "ECHO_POD_NAME",
