@@ -19,7 +19,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
 
-	// url is the URL to send requests to. Defaults to status.externalURL. Other URLs than those of the Echo require that an administrator sets the operator's CHECK_URLS to any, for example in its Subscription.
+	// url is the URL to send requests to. Defaults to status.externalURL. A URL that does not belong to the Echo requires that an administrator sets the operator's CHECK_URLS to any, for example in its Subscription.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}

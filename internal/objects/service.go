@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -19,7 +21,7 @@ func service(echo *v1.Echo, _ Config) any {
 		http.WithAppProtocol(desired.AppProtocol)
 	}
 	spec := corev1ac.ServiceSpec().
-		WithType(desired.Type).
+		WithType(cmp.Or(desired.Type, corev1.ServiceTypeClusterIP)).
 		WithSelector(SelectorLabels(echo)).
 		WithPorts(http).
 		WithLoadBalancerSourceRanges(desired.LoadBalancerSourceRanges...).

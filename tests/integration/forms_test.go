@@ -91,6 +91,16 @@ var _ = Describe("the form of a value", func() {
 		Entry("a condition", "status.conditions", "reason is the reason for the status of the condition"),
 	)
 
+	It("is the default if it is an empty string", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, namespace, "empty", `{image: "", imagePullPolicy: "", priorityClassName: "", serviceAccountName: "", server: {controls: ""},
+			service: {type: "", portName: "", appProtocol: "", externalTrafficPolicy: "", loadBalancerClass: "", ipFamilyPolicy: ""},
+			tls: {secretName: "", clientCertificate: ""}, gateway: {path: ""},
+			ingress: {enabled: true, host: "", path: "", pathType: "", className: "", tls: {secretName: ""}}}`, "--server-side")
+		rollOut(ctx, namespace, "empty")
+		expectNoWrite(ctx, echoNow(ctx, Default, namespace, "empty"))
+	})
+
 	// A stored object that cannot be decoded would stop the operator in all namespaces.
 	DescribeTable("is rejected if the operator cannot decode it", func(ctx SpecContext, spec string) {
 		command := kubectlCommand(ctx, "create", "--dry-run=server", "-f", "-")
