@@ -119,7 +119,7 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, arguments []string, images Ima
 		WithEnableServiceLinks(false).
 		WithSecurityContext(podSecurityContext(&v1.EchoSpec{Port: firstUnprivilegedPort})).
 		WithNodeSelector(nodeSelector(given.NodeSelector, true)).
-		WithTolerations(tolerations(given.Tolerations)...)
+		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](given.Tolerations)...)
 	setIdentity(spec, given)
 	// Pod affinity and topology spread make sense only for several pods.
 	if given.Affinity != nil && given.Affinity.NodeAffinity != nil {

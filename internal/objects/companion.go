@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,7 +70,7 @@ func (c *CompanionState) Plan(config Config, policy Policy, now time.Time) (Comp
 		}
 	case existing.AppliedHash != desired.Desired.GetAnnotations()[v1.AppliedHashAnnotation]:
 		plan.Remove = append(plan.Remove, existing) // pods are immutable, and an event arrives when this companion is gone
-	case !labels.SelectorFromSet(desired.Desired.GetLabels()).Matches(labels.Set(existing.Labels)):
+	case !hasAll(existing.Labels, desired.Desired.GetLabels()):
 		plan.Apply, plan.Existing = &desired, existing
 	}
 	return plan, nil
@@ -102,7 +101,7 @@ func Companion(owner *LabeledPod, echo *v1.Echo, config Config) (Child, error) {
 		WithSpec(podSpec(echo, container(echo, config)).
 			WithNodeSelector(nodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
 			WithAffinity(corev1ac.Affinity().WithNodeAffinity(onNode)).
-			WithTolerations(tolerations(owner.Tolerations)...))
+			WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](owner.Tolerations)...))
 	var err error
 	if c.Desired, err = withMetadata(configuration, echo, companionLabels(echo), companionOwnerReference(owner)); err != nil {
 		return c, err

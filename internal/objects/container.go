@@ -152,20 +152,15 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 	if identity := echo.Spec.Server.Identity; identity != nil && !*identity {
 		own = append(own, variable("ECHO_IDENTITY", "false"))
 	}
-	given := make(map[string]bool, len(echo.Spec.Env))
-	for i := range echo.Spec.Env {
-		given[echo.Spec.Env[i].Name] = true
-	}
-	env := slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return given[*e.Name] })
-	for i := range echo.Spec.Env {
-		configuration := asConfiguration[corev1ac.EnvVarApplyConfiguration](&echo.Spec.Env[i])
+	given := asConfigurations[corev1ac.EnvVarApplyConfiguration](echo.Spec.Env)
+	for _, each := range given {
+		own = slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return *e.Name == *each.Name })
 		// Like the API server, the operator adds the API version to a field reference, because it compares a field reference as a whole.
-		if from := configuration.ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.APIVersion == nil {
+		if from := each.ValueFrom; from != nil && from.FieldRef != nil && from.FieldRef.APIVersion == nil {
 			from.FieldRef.WithAPIVersion("v1")
 		}
-		env = append(env, configuration)
 	}
-	return env
+	return append(own, given...)
 }
 
 // serviceEnvironment returns the variables that contain the names of the objects through which requests reach a pod. Companions do not get

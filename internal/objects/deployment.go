@@ -22,11 +22,9 @@ func deployment(echo *v1.Echo, config Config) any {
 	desired := &echo.Spec
 	spec := podSpec(echo, container(echo, config, serviceEnvironment(echo)...)).
 		WithNodeSelector(nodeSelector(desired.NodeSelector, config.Images.FirstParty(config.Images.Of(echo)))).
-		WithTolerations(tolerations(desired.Tolerations)...)
-	for i := range desired.TopologySpreadConstraints {
-		spec.WithTopologySpreadConstraints(
-			asConfiguration[corev1ac.TopologySpreadConstraintApplyConfiguration](&desired.TopologySpreadConstraints[i]))
-	}
+		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](desired.Tolerations)...)
+	spec.WithTopologySpreadConstraints(
+		asConfigurations[corev1ac.TopologySpreadConstraintApplyConfiguration](desired.TopologySpreadConstraints)...)
 	if len(desired.TopologySpreadConstraints) == 0 { // by default, pods are spread evenly across nodes and zones if possible
 		for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 			spec.WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
@@ -102,13 +100,4 @@ func nodeSelector(given v1.Labels, own bool) map[string]string {
 	}
 	maps.Copy(selector, asLabels(given))
 	return selector
-}
-
-// tolerations converts tolerations to apply configurations.
-func tolerations(given []corev1.Toleration) []*corev1ac.TolerationApplyConfiguration {
-	var all []*corev1ac.TolerationApplyConfiguration
-	for i := range given {
-		all = append(all, asConfiguration[corev1ac.TolerationApplyConfiguration](&given[i]))
-	}
-	return all
 }

@@ -80,6 +80,9 @@ func asConfiguration[T any](part any) *T {
 	return configuration
 }
 
+// asConfigurations converts a list of parts of an API object to apply configurations.
+func asConfigurations[T, P any](parts []P) []*T { return *asConfiguration[[]*T](parts) }
+
 // childOwnerReference returns the reference that makes an Echo the controller of an object. The Echo's finalizer keeps the Echo until the
 // object is deleted.
 func childOwnerReference(echo *v1.Echo) metav1.OwnerReference {

@@ -20,10 +20,8 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 	if desired == nil || !isTrue(desired.Enabled) {
 		return nil
 	}
-	allow := networkingv1ac.NetworkPolicyIngressRule()
-	for i := range desired.From {
-		allow.WithFrom(asConfiguration[networkingv1ac.NetworkPolicyPeerApplyConfiguration](&desired.From[i]))
-	}
+	allow := networkingv1ac.NetworkPolicyIngressRule().
+		WithFrom(asConfigurations[networkingv1ac.NetworkPolicyPeerApplyConfiguration](desired.From)...)
 	if len(desired.From) == 0 { // a rule without peers would allow traffic from anywhere
 		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,14 +73,7 @@ func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 }
 
 // hasAll reports whether a map of labels or annotations includes all desired entries.
-func hasAll(have, want map[string]string) bool {
-	for key, value := range want {
-		if found, ok := have[key]; !ok || found != value {
-			return false
-		}
-	}
-	return true
-}
+func hasAll(have, want map[string]string) bool { return maps.Equal(merged(have, want), have) }
 
 // includes reports whether a JSON value includes everything in the desired value.
 func includes(have, want any) bool {

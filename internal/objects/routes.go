@@ -43,7 +43,7 @@ func httpRoute(echo *v1.Echo, _ Config) any {
 		WithAnnotations(desired.Annotations).
 		WithSpec(gatewayv1ac.HTTPRouteSpec().
 			WithParentRefs(parents(echo)...).
-			WithHostnames(hostnamesOf(desired.Hostnames)...).
+			WithHostnames(*asConfiguration[[]gatewayv1.Hostname](desired.Hostnames)...).
 			WithRules(rule))
 }
 
@@ -63,7 +63,7 @@ func grpcRoute(echo *v1.Echo, _ Config) any {
 		WithAnnotations(desired.Annotations).
 		WithSpec(gatewayv1ac.GRPCRouteSpec().
 			WithParentRefs(parents(echo)...).
-			WithHostnames(hostnamesOf(desired.GRPC.Hostnames)...).
+			WithHostnames(*asConfiguration[[]gatewayv1.Hostname](desired.GRPC.Hostnames)...).
 			WithRules(rule))
 }
 
@@ -104,15 +104,6 @@ func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 			parent.WithSectionName(gatewayv1.SectionName(desired.SectionName))
 		}
 		all = append(all, parent)
-	}
-	return all
-}
-
-// hostnamesOf converts host names to the type that routes use.
-func hostnamesOf(names []string) []gatewayv1.Hostname {
-	var all []gatewayv1.Hostname
-	for _, name := range names {
-		all = append(all, gatewayv1.Hostname(name))
 	}
 	return all
 }
