@@ -1,6 +1,8 @@
 package v1
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -238,10 +240,7 @@ type EchoSpec struct {
 
 // DesiredReplicas returns the number of echo servers to run.
 func (s *EchoSpec) DesiredReplicas() int32 {
-	if s.Replicas == nil {
-		return 1 // the schema's default, for Echoes that the API server has not stored
-	}
-	return *s.Replicas
+	return *cmp.Or(s.Replicas, new(int32(1))) // the schema's default, for Echoes that the API server has not stored
 }
 
 // ImagePullSecret references a Secret in the namespace of the Echo.

@@ -4,6 +4,7 @@
 package echoesapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,18 +80,8 @@ func (s *Server) leader(ctx context.Context) (string, error) {
 	if err := s.Live.Get(ctx, s.Lease, lease); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading the lease: %w", err)
 	}
-	if lease.Spec.HolderIdentity == nil {
-		return "", nil
-	}
-	return podOf(*lease.Spec.HolderIdentity), nil
-}
-
-// podOf returns the name of the lease holder's pod, which is the holder identity without its unique suffix.
-func podOf(holder string) string {
-	if before, _, ok := strings.CutLast(holder, "_"); ok {
-		return before
-	}
-	return holder
+	pod, _, _ := strings.CutLast(*cmp.Or(lease.Spec.HolderIdentity, new(string)), "_") // before the unique suffix
+	return pod, nil
 }
 
 func (s *Server) watches(namespace string) bool {

@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"cmp"
+
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -16,10 +18,7 @@ func disruptionBudget(echo *v1.Echo, _ Config) any {
 	if desired.Enabled != nil && !*desired.Enabled {
 		return nil
 	}
-	maxUnavailable := int32(1)
-	if desired.MaxUnavailable != nil {
-		maxUnavailable = *desired.MaxUnavailable
-	}
+	maxUnavailable := *cmp.Or(desired.MaxUnavailable, new(int32(1)))
 	if echo.Spec.DesiredReplicas() <= maxUnavailable {
 		return nil
 	}

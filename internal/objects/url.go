@@ -182,14 +182,11 @@ func PolicyConditions(status gatewayv1.PolicyStatus, echo *v1.Echo, parent v1.Ec
 
 // referenceOf converts a parent reference in a status to the type that the Echo API uses.
 func referenceOf(reference gatewayv1.ParentReference) v1.EchoGatewayReference {
-	found := v1.EchoGatewayReference{Name: string(reference.Name)}
-	if reference.Namespace != nil {
-		found.Namespace = string(*reference.Namespace)
+	return v1.EchoGatewayReference{
+		Name:        string(reference.Name),
+		Namespace:   string(*cmp.Or(reference.Namespace, new(gatewayv1.Namespace))),
+		SectionName: string(*cmp.Or(reference.SectionName, new(gatewayv1.SectionName))),
 	}
-	if reference.SectionName != nil {
-		found.SectionName = string(*reference.SectionName)
-	}
-	return found
 }
 
 func isGateway(reference gatewayv1.ParentReference) bool {
@@ -199,10 +196,7 @@ func isGateway(reference gatewayv1.ParentReference) bool {
 // listenerHost returns a host for which a listener forwards requests to a route: the first name that they share, or an address of the
 // Gateway if neither has a name. An empty list stands for all names. If no such host exists, the result is empty.
 func listenerHost(listener *gatewayv1.Listener, names []string, addresses []gatewayv1.GatewayStatusAddress) string {
-	own := ""
-	if listener.Hostname != nil {
-		own = string(*listener.Hostname)
-	}
+	own := string(*cmp.Or(listener.Hostname, new(gatewayv1.Hostname)))
 	for _, name := range append([]string{own}, names...) {
 		isShared := matchesHost(own, name) &&
 			(len(names) == 0 || slices.ContainsFunc(names, func(each string) bool { return matchesHost(each, name) }))

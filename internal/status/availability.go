@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -161,10 +162,7 @@ func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason
 
 // replicasOf returns the number of pods that a Deployment requests, or the API server's default.
 func replicasOf(d *appsv1.Deployment) int32 {
-	if d.Spec.Replicas == nil {
-		return 1
-	}
-	return *d.Spec.Replicas
+	return *cmp.Or(d.Spec.Replicas, new(int32(1)))
 }
 
 // isReady reports whether the pods are in the desired state: the Deployment controller has seen the latest spec, and all pods are updated

@@ -8,6 +8,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
@@ -93,10 +94,7 @@ func (r CheckRuns) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCh
 // hasRunSince reports whether the most recent scheduled run has finished, regardless of its configuration. The comparison uses the pod's
 // creation time from the API server, because the clocks of the node and the CronJob controller may differ.
 func (r CheckRuns) hasRunSince(was *v1.EchoCheckStatus) bool {
-	last := time.Time{}
-	if was.LastConclusiveTime != nil {
-		last = was.LastConclusiveTime.Time
-	}
+	last := cmp.Or(was.LastConclusiveTime, &metav1.Time{}).Time
 	if pod, _ := lastRun(r.Pods, ""); pod != nil && pod.CreationTimestamp.After(last) {
 		last = pod.CreationTimestamp.Time
 	}
