@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -128,17 +129,8 @@ func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayRefe
 	}
 }
 
-// kindOf returns the kind of a route or a policy. Typed objects do not contain their kind.
-func kindOf(object client.Object) string {
-	switch object.(type) {
-	case *gatewayv1.GRPCRoute:
-		return "GRPCRoute"
-	case *gatewayv1.BackendTLSPolicy:
-		return "BackendTLSPolicy"
-	default:
-		return "HTTPRoute"
-	}
-}
+// kindOf returns the kind of a route or a policy, which is also the name of its Go type. Typed objects do not contain their kind.
+func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }
 
 // notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
