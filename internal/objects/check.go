@@ -126,9 +126,7 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, arguments []string, images Ima
 		spec.WithAffinity(corev1ac.Affinity().WithNodeAffinity(
 			asConfiguration[corev1ac.NodeAffinityApplyConfiguration](given.Affinity.NodeAffinity)))
 	}
-	if given.PriorityClassName != "" {
-		spec.WithPriorityClassName(given.PriorityClassName)
-	}
+	setIfGiven(spec.WithPriorityClassName, given.PriorityClassName)
 	if check.CAConfigMap != "" {
 		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(caVolume).WithMountPath(caFolder).WithReadOnly(true))
 		spec.WithVolumes(corev1ac.Volume().WithName(caVolume).

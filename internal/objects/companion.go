@@ -102,8 +102,9 @@ func Companion(owner *LabeledPod, echo *v1.Echo, config Config) (Child, error) {
 			WithNodeSelector(nodeSelector(nil, config.Images.FirstParty(config.Images.Of(echo)))).
 			WithAffinity(corev1ac.Affinity().WithNodeAffinity(onNode)).
 			WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](owner.Tolerations)...))
+	reference := controllerReference(owner.Object(), corev1.SchemeGroupVersion.WithKind("Pod")) // does not delay the owner's deletion
 	var err error
-	if c.Desired, err = withMetadata(configuration, echo, companionLabels(echo), companionOwnerReference(owner)); err != nil {
+	if c.Desired, err = withMetadata(configuration, echo, companionLabels(echo), reference); err != nil {
 		return c, err
 	}
 	return c, addDigest(c.Desired)

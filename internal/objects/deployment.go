@@ -37,9 +37,7 @@ func deployment(echo *v1.Echo, config Config) any {
 	if desired.Affinity != nil {
 		spec.WithAffinity(asConfiguration[corev1ac.AffinityApplyConfiguration](desired.Affinity))
 	}
-	if desired.PriorityClassName != "" {
-		spec.WithPriorityClassName(desired.PriorityClassName)
-	}
+	setIfGiven(spec.WithPriorityClassName, desired.PriorityClassName)
 	return appsv1ac.Deployment(echo.Name, echo.Namespace).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(echo.Spec.DesiredReplicas()).

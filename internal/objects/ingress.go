@@ -24,13 +24,9 @@ func ingress(echo *v1.Echo, config Config) any {
 		WithPath(ingressPath(desired)).
 		WithPathType(pathType(desired)).
 		WithBackend(backend)))
-	if desired.Host != "" {
-		rule.WithHost(desired.Host)
-	}
+	setIfGiven(rule.WithHost, desired.Host)
 	spec := networkingv1ac.IngressSpec().WithRules(rule)
-	if desired.ClassName != "" {
-		spec.WithIngressClassName(desired.ClassName)
-	}
+	setIfGiven(spec.WithIngressClassName, desired.ClassName)
 	if servesTLS(desired) {
 		tls := networkingv1ac.IngressTLS()
 		// If the cluster serves Routes, an entry without a Secret has no host. OpenShift uses the router's default certificate only for an entry
@@ -40,9 +36,7 @@ func ingress(echo *v1.Echo, config Config) any {
 		if desired.Host != "" && (desired.TLS.SecretName != "" || !config.Routes) {
 			tls.WithHosts(desired.Host)
 		}
-		if desired.TLS.SecretName != "" {
-			tls.WithSecretName(desired.TLS.SecretName)
-		}
+		setIfGiven(tls.WithSecretName, desired.TLS.SecretName)
 		spec.WithTLS(tls)
 	}
 	return networkingv1ac.Ingress(echo.Name, echo.Namespace).

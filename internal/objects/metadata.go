@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -87,12 +86,6 @@ func asConfigurations[T, P any](parts []P) []*T { return *asConfiguration[[]*T](
 // object is deleted.
 func childOwnerReference(echo *v1.Echo) metav1.OwnerReference {
 	return controllerReference(echo, v1.GroupVersion.WithKind("Echo"))
-}
-
-// companionOwnerReference returns the reference that makes a pod the controller of its companion. The pod's deletion does not wait for the
-// companion.
-func companionOwnerReference(pod *LabeledPod) metav1.OwnerReference {
-	return controllerReference(pod.Object(), corev1.SchemeGroupVersion.WithKind("Pod"))
 }
 
 // controllerReference returns a reference that does not block the deletion of the owner. For a reference that blocks deletion, the

@@ -97,12 +97,8 @@ func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 			WithGroup(gatewayv1.GroupName).
 			WithKind(GatewayKind).
 			WithName(gatewayv1.ObjectName(desired.Name))
-		if desired.Namespace != "" {
-			parent.WithNamespace(gatewayv1.Namespace(desired.Namespace))
-		}
-		if desired.SectionName != "" {
-			parent.WithSectionName(gatewayv1.SectionName(desired.SectionName))
-		}
+		setIfGiven(parent.WithNamespace, gatewayv1.Namespace(desired.Namespace))
+		setIfGiven(parent.WithSectionName, gatewayv1.SectionName(desired.SectionName))
 		all = append(all, parent)
 	}
 	return all

@@ -17,9 +17,7 @@ import (
 func service(echo *v1.Echo, _ Config) any {
 	desired := echo.Spec.Service
 	http := servicePort(portName, desired.Port).WithName(servicePortName(echo))
-	if desired.AppProtocol != "" {
-		http.WithAppProtocol(desired.AppProtocol)
-	}
+	setIfGiven(http.WithAppProtocol, desired.AppProtocol)
 	spec := corev1ac.ServiceSpec().
 		WithType(cmp.Or(desired.Type, corev1.ServiceTypeClusterIP)).
 		WithSelector(SelectorLabels(echo)).
@@ -37,8 +35,8 @@ func service(echo *v1.Echo, _ Config) any {
 		WithSpec(spec)
 }
 
-// setIfGiven sets a field of a Service if the Echo specifies a value. Otherwise, Kubernetes chooses the value.
-func setIfGiven[T ~string](set func(T) *corev1ac.ServiceSpecApplyConfiguration, value T) {
+// setIfGiven sets a field if the Echo specifies a value. Otherwise, Kubernetes chooses the value.
+func setIfGiven[T ~string, C any](set func(T) C, value T) {
 	if value != "" {
 		set(value)
 	}
