@@ -174,9 +174,7 @@ func routedPath(u *url.URL) string {
 	if u.RawPath == "" { // RawPath is set only if the path has unusual escapes
 		return u.Path
 	}
-	path, err := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))
-	if err != nil { // never happens, because net/http has parsed the path
-		return u.RawPath
-	}
+	// This never fails, because net/http has parsed the path.
+	path, _ := url.PathUnescape(strings.NewReplacer("%2F", "%252F", "%2f", "%252F").Replace(u.RawPath))
 	return path
 }

@@ -154,10 +154,7 @@ func newAdminServer(handler http.Handler, reporter *transport.Reporter) *http.Se
 }
 
 func port(listener net.Listener) string {
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return "" // not a TCP listener
-	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty if it is not a TCP listener
 	return port
 }
 

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -110,10 +111,8 @@ type urlPart struct {
 
 // decideReported determines whether proxies report the client's URL correctly.
 func decideReported(t *wire.Target, e *wire.Description) (facts []Fact) {
-	_, port, err := net.SplitHostPort(t.Host)
-	if err != nil {
-		port = map[string]string{"http": "80", "https": "443"}[t.Scheme]
-	}
+	_, port, _ := net.SplitHostPort(t.Host) // empty if the URL has none
+	port = cmp.Or(port, map[string]string{"http": "80", "https": "443"}[t.Scheme])
 	secure := map[string]string{"http": "off", "https": "on"}[t.Scheme]
 	for _, each := range []urlPart{
 		{"client.proto", "client.proto.by",

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -35,10 +36,7 @@ func ParseTarget(text, address string) (Target, error) {
 	name, zone, _ := strings.Cut(u.Hostname(), "%") // a zone is meaningful only on this machine (RFC 6874)
 	t := Target{Scheme: u.Scheme, Host: strings.Replace(strings.TrimSuffix(u.Host, ":"), "%"+zone+"]", "]", 1), Name: name,
 		Base: strings.TrimRight(u.Path, "/")}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	t.Dial = net.JoinHostPort(u.Hostname(), port)
 	if address == "" {
 		return t, nil
