@@ -55,9 +55,26 @@ func (s *settings) createGroups() ([]string, error) {
 		if err := inheritCPUs(mount, group, filepath.Join(group, services)); err != nil {
 			return nil, err
 		}
+		if err := prioritize(group); err != nil {
+			return nil, err
+		}
 		join.WriteString("echo $$ > " + filepath.Join(group, services, "cgroup.procs") + "; ")
 	}
 	return []string{"sh", "-ec", join.String() + `exec "$@"`, "sh"}, nil
+}
+
+// prioritize gives a cgroup ten times the CPU time that Linux gives to each other session while the CPUs are busy (sched(7), autogroup),
+// because a cluster usually has machines of its own. Without priority, it misses leases and probes while other programs run. Niceness
+// would have no effect, because it matters only within a cgroup.
+func prioritize(group string) error {
+	for file, weight := range map[string]string{"cpu.shares": "10240", "cpu.weight": "1000"} { // versions 1 and 2
+		if path := filepath.Join(group, file); exists(path) {
+			if err := os.WriteFile(path, []byte(weight), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // inheritCPUs copies the parent cgroup's CPUs and memory nodes to new cgroups. In cgroups version 1, these values are empty in a new

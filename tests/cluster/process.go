@@ -20,8 +20,6 @@ const (
 	readyTimeout = 2 * time.Minute
 	// pollPeriod is the interval between two checks of a state.
 	pollPeriod = 100 * time.Millisecond
-	// priority is the niceness of a cluster's processes and containers. It has no effect without root.
-	priority = "-10"
 	// quotedLines is how many log lines are printed if a process fails.
 	quotedLines = 15
 )
@@ -48,7 +46,7 @@ func (s *settings) launch(ctx context.Context, p process, prefix ...string) erro
 		return err
 	}
 	defer func() { _ = output.Close() }()
-	line := slices.Concat(prefix, []string{"nice", "-n", priority, p.path}, p.args)
+	line := slices.Concat(prefix, []string{p.path}, p.args)
 	command := exec.Command(line[0], line[1:]...) //nolint:noctx // outlives this program
 	command.Stdout, command.Stderr = output, output
 	command.Env = append(os.Environ(), p.env...)
@@ -56,9 +54,6 @@ func (s *settings) launch(ctx context.Context, p process, prefix ...string) erro
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", p.name, err)
-	}
-	if err := prioritize(command.Process.Pid); err != nil {
-		return err
 	}
 	if err := s.record(p.name, command.Process.Pid); err != nil {
 		return err
@@ -70,17 +65,6 @@ func (s *settings) launch(ctx context.Context, p process, prefix ...string) erro
 	}
 	done()
 	return nil
-}
-
-// prioritize gives a process priority over other programs, because a cluster usually has machines of its own. Without priority, it misses
-// leases and probes while other programs keep this machine busy. Each process is a session of its own. Linux schedules sessions as groups,
-// so that niceness matters only within a session, unless its group is also nice (sched(7), autogroup).
-func prioritize(pid int) error {
-	err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(priority), 0)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return nil // Linux schedules no groups, or the cluster runs without root
-	}
-	return err
 }
 
 func awaitReady(ctx context.Context, p process, ended <-chan error) error {
