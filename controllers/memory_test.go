@@ -117,7 +117,8 @@ func TestLastReports(t *testing.T) {
 		g.Expect(l.replace(pod, step.said)).To(Equal(step.want), "step %d", i)
 	}
 	l.replace(pod, "")
-	g.Expect(l.of).To(BeEmpty())
+	_, held := l.get(pod)
+	g.Expect(held).To(BeFalse())
 }
 
 // versioned returns an Echo's Service with a resource version.
