@@ -52,8 +52,11 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 	return resultOf(next, failure)
 }
 
-// hasChecks reports whether an Echo has or had checks.
-func hasChecks(echo *v1.Echo) bool { return len(echo.Spec.Checks)+len(echo.Status.Checks) > 0 }
+// hasChecks reports whether an object is an Echo that has or had checks.
+func hasChecks(object client.Object) bool {
+	echo, ok := object.(*v1.Echo)
+	return ok && len(echo.Spec.Checks)+len(echo.Status.Checks) > 0
+}
 
 // reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, reconcileEcho writes the results of the last runs. It
 // returns the failure, and the time until the next reconcile if no event arrives.
@@ -224,15 +227,10 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 // checksChanged selects the changes to Echoes that have checks before or after the change.
 func checksChanged() predicate.Predicate {
 	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return isEchoWithChecks(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return isEchoWithChecks(e.ObjectOld) || isEchoWithChecks(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return isEchoWithChecks(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return hasChecks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return hasChecks(e.ObjectOld) || hasChecks(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return hasChecks(e.Object) },
 	})
-}
-
-func isEchoWithChecks(object client.Object) bool {
-	echo, ok := object.(*v1.Echo)
-	return ok && hasChecks(echo)
 }
 
 // echoOfCheckPod returns the Echo that a check's pod belongs to.
