@@ -67,13 +67,11 @@ func (r *EchoReconciler) Reconcile(ctx context.Context, request ctrl.Request) (c
 }
 
 func (r *EchoReconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Result, error) {
-	var next time.Duration
-	var failure *status.Failure
-	if echo.DeletionTimestamp.IsZero() {
-		next, failure = r.reconcileEcho(ctx, echo)
-	} else {
-		next, failure = r.reconcileDelete(ctx, echo)
+	reconcile := r.reconcileEcho
+	if !echo.DeletionTimestamp.IsZero() {
+		reconcile = r.reconcileDelete
 	}
+	next, failure := reconcile(ctx, echo)
 	r.failures.end(client.ObjectKeyFromObject(echo), failure)
 	r.countFailure(ctx, "echo", failure)
 	return resultOf(next, failure)
