@@ -122,7 +122,7 @@ func (r *EchoReconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftov
 		left, err = leftoversIn(ctx, r.Client, echo, desired, r.readOwned, cachedPodsOf(echo))
 	}
 	if err == nil && !left.any() {
-		left, err = leftoversIn(ctx, r.Live, echo, desired, readLive, livePodsOf(echo))
+		left, err = leftoversIn(ctx, r.Live, echo, desired, readLive, client.MatchingLabels(objects.InstanceLabels(echo)))
 	}
 	isDeleted := func(pod *objects.Pod) bool { return pod.Deleted }
 	onlyKeptPods := len(left.objects)+len(left.companions) == 0 && len(left.pods) > 0 && !slices.ContainsFunc(left.pods, isDeleted)
@@ -130,11 +130,6 @@ func (r *EchoReconciler) leftoversOf(ctx context.Context, echo *v1.Echo) (leftov
 		left.pods, left.orphaned = nil, true
 	}
 	return left, err
-}
-
-// livePodsOf returns the list option that selects an Echo's pods and companions in the API server.
-func livePodsOf(echo *v1.Echo) client.ListOption {
-	return client.MatchingLabels(objects.InstanceLabels(echo))
 }
 
 // leftoversIn reads an Echo's remaining objects from reader, the cache or the API server. If an object with a child's name does not belong to

@@ -136,7 +136,7 @@ func TestListPods(t *testing.T) {
 	for _, c := range []struct {
 		from  client.Reader
 		which client.ListOption
-	}{{w.Cache, cachedPodsOf(StoredEcho())}, {w.Server, livePodsOf(StoredEcho())}} {
+	}{{w.Cache, cachedPodsOf(StoredEcho())}, {w.Server, client.MatchingLabels(objects.InstanceLabels(StoredEcho()))}} {
 		pods, companions, err := listPods(t.Context(), c.from, StoredEcho(), c.which)
 		if err != nil || len(pods) != 2 || pods[0].Name != "x-2" || pods[1].Name != "x-1" || len(companions) != 1 ||
 			companions[0].Name != CompanionPod(t).Name {
