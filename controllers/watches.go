@@ -50,7 +50,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	for _, kind := range objects.Kinds(r.Gateways.Served) {
 		b.Watches(kind, gathered(echoOfChild), builder.WithPredicates(sinceStart()))
 	}
-	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(sinceStart(), podChanged()))
+	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(sinceStart(), podUpdated(status.PodDiffers)))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
 		builder.WithPredicates(sinceStart(), nodeChanged()))
 	companionRequested := updated(func(before, after *corev1.Pod) bool {
@@ -207,9 +207,6 @@ func affectsOnlyCounts(before, after client.Object) bool {
 	_, wasPod := before.(*corev1.Pod)
 	return wasPod
 }
-
-// podChanged selects the pod updates that change an Echo's status.
-func podChanged() predicate.Predicate { return podUpdated(status.PodDiffers) }
 
 // nodeChanged selects the updates that change a node's problems.
 func nodeChanged() predicate.Predicate {

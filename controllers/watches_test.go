@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
 )
 
 func TestCachedFieldChanged(t *testing.T) {
@@ -73,7 +74,7 @@ func TestPodOfCompanion(t *testing.T) {
 	g.Expect(podOfCompanion(context.Background(), OwnerPod())).To(BeNil())
 }
 
-func TestPodChanged(t *testing.T) {
+func TestPodUpdated(t *testing.T) {
 	pod := func(phase corev1.PodPhase, address string) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, PodIP: address}}
 	}
@@ -81,7 +82,7 @@ func TestPodChanged(t *testing.T) {
 		"an address":   {pod(corev1.PodRunning, ""), pod(corev1.PodRunning, "10.0.0.1"), false},
 		"failed":       {pod(corev1.PodRunning, ""), pod(corev1.PodFailed, ""), true},
 		"another kind": {&corev1.Service{}, &corev1.Service{}, true},
-	}.Check(t, podChanged())
+	}.Check(t, podUpdated(status.PodDiffers))
 }
 
 func TestNodeChanged(t *testing.T) {
