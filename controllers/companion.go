@@ -165,9 +165,6 @@ func (r *CompanionReconciler) Memories() []func() {
 
 // SetupWithManager registers the reconciler with a manager. A pod is reconciled when the pod, its companion, its Echo, or its node changes.
 func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, byOwner, ownerOfCompanion); err != nil {
-		return err
-	}
 	if err := r.Labeled.IndexField(context.Background(), &corev1.Pod{}, byNode, nodeOfPod); err != nil {
 		return err
 	}

@@ -137,7 +137,6 @@ func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
 		builder.WithIndex(&corev1.Pod{}, name, ofStripped(index))
 	}
 	return builder.WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
-		WithIndex(&corev1.Pod{}, byOwner, ofStripped(ownerOfCompanion)).
 		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
 		WithInterceptorFuncs(w.interceptor()).Build()
 }

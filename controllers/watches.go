@@ -81,8 +81,9 @@ func cachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingField
 // podIndexes returns the indexes of the pod cache.
 func podIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
-		byNode: nodeOfPod,
-		byEcho: func(pod client.Object) []string { return []string{objects.EchoOf(pod)} },
+		byNode:  nodeOfPod,
+		byEcho:  func(pod client.Object) []string { return []string{objects.EchoOf(pod)} },
+		byOwner: ownerOfCompanion,
 	}
 }
 
