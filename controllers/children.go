@@ -215,14 +215,12 @@ func (c *corrections) contested(echo *v1.Echo, now time.Time) (contested string,
 
 // corrected records that the operator has corrected a field.
 func (c *corrections) corrected(echo *v1.Echo, field string, now time.Time) {
-	fields, _ := c.get(client.ObjectKeyFromObject(echo))
-	fields = maps.Clone(fields)
+	before, _ := c.get(client.ObjectKeyFromObject(echo))
+	fields := map[string]correction{}
+	maps.Copy(fields, before)
 	maps.DeleteFunc(fields, func(_ string, each correction) bool {
 		return !each.isOf(echo) || now.Sub(each.last) > forgottenAfter
 	})
-	if fields == nil {
-		fields = map[string]correction{}
-	}
 	fields[field] = correction{echo.UID, echo.Generation, fields[field].count + 1, now}
 	c.set(client.ObjectKeyFromObject(echo), fields)
 }
