@@ -23,7 +23,8 @@ const maxNamed = 20
 type Echoes struct {
 	now           func() time.Time
 	readyDuration prometheus.Histogram
-	described     descriptions
+	// These metrics are computed on each scrape.
+	echoes, notReady, named, oldest, desired, ready *prometheus.Desc
 
 	lock    sync.Mutex
 	last    map[types.NamespacedName]report
@@ -45,11 +46,6 @@ type change struct {
 	at         time.Time
 }
 
-// descriptions describe the metrics that are computed on each scrape.
-type descriptions struct {
-	echoes, notReady, named, oldest, desired, ready *prometheus.Desc
-}
-
 func newEchoes(now func() time.Time) *Echoes {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)
@@ -63,16 +59,13 @@ func newEchoes(now func() time.Time) *Echoes {
 			// If a Prometheus server requests a native histogram, the bucket boundaries are 10% apart.
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}),
-		described: descriptions{
-			echoes:   describe("echoes", "Number of Echoes by phase.", "phase"),
-			notReady: describe("echoes_not_ready", "Number of Echoes that are not ready, by the reason of the Ready condition.", "reason"),
-			named: describe("echo_not_ready_since_timestamp_seconds",
-				"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.", "echo_namespace", "echo", "reason"),
-			oldest: describe("oldest_echo_not_ready_seconds",
-				"Longest time, in seconds, that any Echo has been unready; 0 if all are ready."),
-			desired: describe("replicas_desired", "Number of desired echo servers of all Echoes."),
-			ready:   describe("replicas_ready", "Number of ready echo servers of all Echoes."),
-		},
+		echoes:   describe("echoes", "Number of Echoes by phase.", "phase"),
+		notReady: describe("echoes_not_ready", "Number of Echoes that are not ready, by the reason of the Ready condition.", "reason"),
+		named: describe("echo_not_ready_since_timestamp_seconds",
+			"Unix time at which an Echo stopped being ready, for the 20 Echoes with the earliest times.", "echo_namespace", "echo", "reason"),
+		oldest:  describe("oldest_echo_not_ready_seconds", "Longest time, in seconds, that any Echo has been unready; 0 if all are ready."),
+		desired: describe("replicas_desired", "Number of desired echo servers of all Echoes."),
+		ready:   describe("replicas_ready", "Number of ready echo servers of all Echoes."),
 	}
 }
 
@@ -116,8 +109,7 @@ func (e *Echoes) Forget(echo types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (e *Echoes) Describe(to chan<- *prometheus.Desc) {
-	d := e.described
-	for _, description := range []*prometheus.Desc{d.echoes, d.notReady, d.named, d.oldest, d.desired, d.ready} {
+	for _, description := range []*prometheus.Desc{e.echoes, e.notReady, e.named, e.oldest, e.desired, e.ready} {
 		to <- description
 	}
 	e.readyDuration.Describe(to)
@@ -155,10 +147,10 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	for phase, count := range byPhase {
-		gauge(e.described.echoes, count, phase)
+		gauge(e.echoes, count, phase)
 	}
 	for reason, count := range byReason {
-		gauge(e.described.notReady, count, reason)
+		gauge(e.notReady, count, reason)
 	}
 	oldest := 0.0
 	for i, echo := range notReady[:min(len(notReady), maxNamed)] {
@@ -166,10 +158,10 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 		if i == 0 {
 			oldest = now.Sub(since).Seconds()
 		}
-		gauge(e.described.named, float64(since.Unix()), echo.key.Namespace, echo.key.Name, echo.reason)
+		gauge(e.named, float64(since.Unix()), echo.key.Namespace, echo.key.Name, echo.reason)
 	}
-	gauge(e.described.oldest, max(0, oldest))
-	gauge(e.described.desired, desired)
-	gauge(e.described.ready, ready)
+	gauge(e.oldest, max(0, oldest))
+	gauge(e.desired, desired)
+	gauge(e.ready, ready)
 	e.readyDuration.Collect(to)
 }
