@@ -48,24 +48,20 @@ func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.nex
 // prefix.
 func operationOf(r *http.Request) (verb, resource string) {
 	resource, named := resourceOf(r.URL.Path)
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		switch watch := r.URL.Query().Get("watch"); {
-		case watch == "true" || watch == "1":
-			return "watch", resource
-		case !named && resource != noResource:
-			return "list", resource
-		}
+	watch, reads := r.URL.Query().Get("watch"), r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case reads && (watch == "true" || watch == "1"):
+		return "watch", resource
+	case reads && !named && resource != noResource:
+		return "list", resource
+	case reads:
 		return "get", resource
-	case http.MethodPost:
+	case r.Method == http.MethodPost:
 		return "create", resource
-	case http.MethodPut:
+	case r.Method == http.MethodPut:
 		return "update", resource
-	case http.MethodDelete:
-		if !named {
-			return "deletecollection", resource
-		}
-		return "delete", resource
+	case r.Method == http.MethodDelete && !named:
+		return "deletecollection", resource
 	default:
 		return strings.ToLower(r.Method), resource
 	}
