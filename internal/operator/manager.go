@@ -5,6 +5,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -243,11 +244,8 @@ func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) 
 
 // leaseNamespace returns the lease's namespace, which defaults to the pod's namespace. Outside a cluster, there is no default.
 func leaseNamespace(options Options) string {
-	if options.LeaderElectionNamespace != "" {
-		return options.LeaderElectionNamespace
-	}
 	own, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-	return string(own)
+	return cmp.Or(options.LeaderElectionNamespace, string(own))
 }
 
 // managerOptions returns the settings of the manager. Its metrics endpoint, which also serves the status API, sends its requests to the API
