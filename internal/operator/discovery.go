@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	appsv1 "k8s.io/api/apps/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -160,37 +158,6 @@ func (f findings) refused(api schema.GroupVersion) map[string]string {
 	return causes
 }
 
-// ownerInNamespace returns a function that finds the operator's Deployment in a namespace, if there is one.
-func ownerInNamespace(live client.Reader, namespace string) func(context.Context) (*metav1.OwnerReference, error) {
-	return func(ctx context.Context) (*metav1.OwnerReference, error) {
-		deployments := &appsv1.DeploymentList{}
-		err := live.List(ctx, deployments, client.InNamespace(namespace), client.Limit(1),
-			client.MatchingLabels{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"})
-		if err != nil || len(deployments.Items) == 0 {
-			return nil, err
-		}
-		return reference(appsv1.SchemeGroupVersion.WithKind("Deployment"), &deployments.Items[0]), nil
-	}
-}
-
-func reference(kind schema.GroupVersionKind, owner client.Object) *metav1.OwnerReference {
-	return &metav1.OwnerReference{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Name: owner.GetName(), UID: owner.GetUID()}
-}
-
-// ownerByOLM returns a function that finds the ClusterRole that OLM created for a ClusterServiceVersion, if there is one. The ClusterRole
-// can own cluster-scoped objects, and OLM deletes it together with the ClusterServiceVersion.
-func ownerByOLM(live client.Reader, csv, namespace string) func(context.Context) (*metav1.OwnerReference, error) {
-	return func(ctx context.Context) (*metav1.OwnerReference, error) {
-		roles := &rbacv1.ClusterRoleList{}
-		err := live.List(ctx, roles, client.MatchingLabels{
-			"olm.owner": csv, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": namespace}, client.Limit(1))
-		if err != nil || len(roles.Items) == 0 {
-			return nil, err
-		}
-		return reference(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), &roles.Items[0]), nil
-	}
-}
-
 // additions are objects that the operator adds once, when it becomes the leader, if the cluster serves their API. When the operator is
 // uninstalled, the objects are deleted together with their owner.
 type additions struct {
@@ -200,13 +167,14 @@ type additions struct {
 	served map[string]bool
 	// objects returns the objects without owner references.
 	objects func() ([]*unstructured.Unstructured, error)
-	// owner returns the owner of the objects. If the owner is nil, the operator adds no objects.
-	owner func(context.Context) (*metav1.OwnerReference, error)
+	// owner is the kind of the objects' owner, which the options select. If there is no such owner, the operator adds no objects.
+	owner   schema.GroupVersionKind
+	options []client.ListOption
 	// manager is the field manager. Operators that share an object use different field managers, so that each operator adds itself to the
 	// owners without removing the others.
-	manager string
-	writer  client.Writer
-	log     logr.Logger
+	manager  string
+	operator *Operator
+	log      logr.Logger
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -231,10 +199,13 @@ func (a *additions) add(ctx context.Context) error {
 	if len(a.served) == 0 {
 		return nil
 	}
-	owner, err := a.owner(ctx)
-	if err != nil || owner == nil {
+	owners := &metav1.PartialObjectMetadataList{}
+	owners.SetGroupVersionKind(a.owner)
+	if err := a.operator.GetAPIReader().List(ctx, owners, a.options...); err != nil || len(owners.Items) == 0 {
 		return err
 	}
+	owner := metav1.OwnerReference{
+		APIVersion: a.owner.GroupVersion().String(), Kind: a.owner.Kind, Name: owners.Items[0].Name, UID: owners.Items[0].UID}
 	objects, err := a.objects()
 	if err != nil {
 		return err
@@ -243,8 +214,8 @@ func (a *additions) add(ctx context.Context) error {
 		if !a.served[o.GetKind()] {
 			continue
 		}
-		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
-		if err := a.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership,
+		o.SetOwnerReferences([]metav1.OwnerReference{owner})
+		if err := a.operator.GetClient().Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.ForceOwnership,
 			client.FieldOwner(a.manager)); err != nil {
 			return fmt.Errorf("applying %s %s: %w", o.GetKind(), o.GetName(), err)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -146,10 +148,13 @@ func (o *Operator) addAdditions(options Options) error {
 			objects: func() ([]*unstructured.Unstructured, error) {
 				return openshift.ConsoleObjects(o.gatewayAPI().Served[objects.HTTPRouteKind])
 			},
-			owner:   ownerByOLM(o.GetAPIReader(), options.CSV, namespace),
-			manager: "echo-operator." + namespace,
-			writer:  o.GetClient(),
-			log:     o.GetLogger().WithName("console"),
+			// OLM created this ClusterRole, which can own cluster-scoped objects, and deletes it together with the ClusterServiceVersion.
+			owner: rbacv1.SchemeGroupVersion.WithKind("ClusterRole"),
+			options: []client.ListOption{client.Limit(1), client.MatchingLabels{
+				"olm.owner": options.CSV, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": namespace}},
+			manager:  "echo-operator." + namespace,
+			operator: o,
+			log:      o.GetLogger().WithName("console"),
 		}); err != nil {
 			return err
 		}
@@ -158,9 +163,11 @@ func (o *Operator) addAdditions(options Options) error {
 		what:    "its ServiceMonitor and its PrometheusRule",
 		served:  o.apis.usable(objects.MonitoringGroupVersion()),
 		objects: func() ([]*unstructured.Unstructured, error) { return telemetry.Objects(namespace) },
-		owner:   ownerInNamespace(o.GetAPIReader(), namespace),
-		manager: eventReporter,
-		writer:  o.GetClient(),
-		log:     o.GetLogger().WithName("monitoring"),
+		owner:   appsv1.SchemeGroupVersion.WithKind("Deployment"), // the operator's own
+		options: []client.ListOption{client.Limit(1), client.InNamespace(namespace),
+			client.MatchingLabels{"app.kubernetes.io/name": "echo-operator", "control-plane": "controller-manager"}},
+		manager:  eventReporter,
+		operator: o,
+		log:      o.GetLogger().WithName("monitoring"),
 	})
 }
