@@ -177,10 +177,7 @@ type additions struct {
 	log      logr.Logger
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (a *additions) NeedLeaderElection() bool { return true }
-
-// Start implements manager.Runnable. It always returns nil, because the operator works without these objects.
+// Start implements manager.Runnable, which runs only on the leader. It always returns nil, because the operator works without these objects.
 func (a *additions) Start(ctx context.Context) error {
 	var last error
 	retry := wait.Backoff{Duration: time.Second, Factor: 3, Steps: 5} // it outlasts the startup of an API server
