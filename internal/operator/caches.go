@@ -35,22 +35,7 @@ func cacheOptions(namespaces []string, watched watchedKinds, missed func()) cach
 		ReaderFailOnMissingInformer: true,
 		DefaultNamespaces:           namespaceConfigs(namespaces),
 		DefaultTransform:            objects.Strip,
-		ByObject: map[client.Object]cache.ByObject{
-			&v1.Echo{}:     {},
-			&corev1.Node{}: {},
-			&corev1.Pod{}:  {Label: objects.ManagedSelector()},
-		},
-	}
-	for _, kind := range append(objects.Kinds(watched.served), objects.NewCronJob()) {
-		o.ByObject[kind] = cache.ByObject{Label: objects.ManagedSelector()}
-	}
-	if watched.served[objects.GatewayKind] {
-		o.ByObject[&gatewayv1.Gateway{}] = cache.ByObject{Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}}
-	}
-	if watched.podMonitors {
-		// The cache holds all PodMonitors, because a label selector would hide a PodMonitor that lost its labels and is no longer desired.
-		// Clusters have few PodMonitors.
-		o.ByObject[objects.NewPodMonitor()] = cache.ByObject{}
+		ByObject:                    watched.selected(),
 	}
 	maps.Copy(o.ByObject, watched.tls)
 	o.DefaultWatchErrorHandler = func(ctx context.Context, r *toolscache.Reflector, err error) {
@@ -84,14 +69,23 @@ type watchedKinds struct {
 	tls map[client.Object]cache.ByObject
 }
 
-// objects returns an empty object of each kind in the manager's cache, except the kinds in tls, which openshift.TLSProfile watches.
-func (w watchedKinds) objects() []client.Object {
-	kinds := append(objects.Kinds(w.served), objects.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+// selected returns what the manager's cache holds of each kind, except the kinds in tls, which openshift.TLSProfile watches.
+func (w watchedKinds) selected() map[client.Object]cache.ByObject {
+	kinds := map[client.Object]cache.ByObject{
+		&v1.Echo{}:     {},
+		&corev1.Node{}: {},
+		&corev1.Pod{}:  {Label: objects.ManagedSelector()},
+	}
+	for _, kind := range append(objects.Kinds(w.served), objects.NewCronJob()) {
+		kinds[kind] = cache.ByObject{Label: objects.ManagedSelector()}
+	}
 	if w.served[objects.GatewayKind] {
-		kinds = append(kinds, &gatewayv1.Gateway{})
+		kinds[&gatewayv1.Gateway{}] = cache.ByObject{Namespaces: map[string]cache.Config{metav1.NamespaceAll: {}}}
 	}
 	if w.podMonitors {
-		kinds = append(kinds, objects.NewPodMonitor())
+		// The cache holds all PodMonitors, because a label selector would hide a PodMonitor that lost its labels and is no longer desired.
+		// Clusters have few PodMonitors.
+		kinds[objects.NewPodMonitor()] = cache.ByObject{}
 	}
 	return kinds
 }
@@ -126,7 +120,7 @@ type informers map[string]cache.Informer
 
 // newInformers makes the caches fetch all watched objects as soon as the caches start. Otherwise, most objects would be fetched only after
 // the process becomes the leader and starts its controllers.
-func newInformers(ctx context.Context, main, labeledPods cache.Cache, watched []client.Object) (informers, error) {
+func newInformers(ctx context.Context, main, labeledPods cache.Cache, watched watchedKinds) (informers, error) {
 	all := informers{}
 	add := func(what string, from cache.Cache, object client.Object) error {
 		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -139,7 +133,7 @@ func newInformers(ctx context.Context, main, labeledPods cache.Cache, watched []
 	if err := add("labeled pods", labeledPods, &corev1.Pod{}); err != nil {
 		return nil, err
 	}
-	for _, object := range watched {
+	for object := range watched.selected() {
 		if err := add(nameOf(object), main, object); err != nil {
 			return nil, err
 		}

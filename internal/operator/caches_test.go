@@ -50,7 +50,7 @@ func allServed() watchedKinds {
 	return all
 }
 
-// TestCacheOptions_selectsExactlyWatchedKinds checks that each watched kind has options: without options, the cache would keep all objects of
+// TestCacheOptions_selectsExactlyWatchedKinds checks that each kind to watch has options: without options, the cache would keep all objects of
 // the kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
 func TestCacheOptions_selectsExactlyWatchedKinds(t *testing.T) {
 	for name, found := range map[string]watchedKinds{"nothing is served": {}, "all is served": allServed()} {
@@ -58,7 +58,11 @@ func TestCacheOptions_selectsExactlyWatchedKinds(t *testing.T) {
 		for object := range cacheOptions(nil, found, func() {}).ByObject {
 			selected = append(selected, nameOf(object))
 		}
-		for _, object := range found.objects() {
+		kinds := append(objects.Kinds(found.served), objects.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
+		if found.podMonitors {
+			kinds = append(kinds, &gatewayv1.Gateway{}, objects.NewPodMonitor())
+		}
+		for _, object := range kinds {
 			watched = append(watched, nameOf(object))
 		}
 		slices.Sort(selected)

@@ -278,7 +278,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count
 // addProbes adds the liveness and readiness checks. Each namespace that the operator does not watch because rights are missing has a check
 // that always fails. This check only informs people: the Deployment's readiness probe requests only the check of the caches.
 func (o *Operator) addProbes() error {
-	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.watched().objects())
+	received, err := newInformers(context.Background(), o.GetCache(), o.Companions.Labeled, o.watched())
 	if err != nil {
 		return err
 	}
