@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,10 +42,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 // localAddresses returns the addresses at which a local client can reach a server that listens on the given address.
 func localAddresses(address string) []string {
 	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return []string{address}
-	}
-	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
+	if err != nil || host != "" && !net.ParseIP(host).IsUnspecified() {
 		return []string{address}
 	}
 	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
@@ -58,9 +56,7 @@ func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 		if err == nil {
 			return connection, nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return nil, first
 }
@@ -68,10 +64,9 @@ func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
 // readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, because reading one line does not justify a
 // larger binary.
 func readyz(ctx context.Context, connection net.Conn) (string, error) {
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := connection.SetDeadline(deadline); err != nil {
-			return "", err
-		}
+	deadline, _ := ctx.Deadline() // without a deadline, the zero time sets none
+	if err := connection.SetDeadline(deadline); err != nil {
+		return "", err
 	}
 	if _, err := io.WriteString(connection, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
 		return "", err
