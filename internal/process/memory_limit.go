@@ -60,14 +60,12 @@ const (
 // ReturnMemoryAtRest returns unused memory to the operating system whenever the process becomes idle, until ctx is done. Otherwise, memory
 // usage would stay as high as it was under load.
 func ReturnMemoryAtRest(ctx context.Context) {
-	ticker := time.NewTicker(lookPeriod)
-	defer ticker.Stop()
-	watch := rest{}
+	look, watch := time.Tick(lookPeriod), rest{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-look:
 			if watch.begins(allocated()) {
 				runtime.GC() // pools keep their content through one garbage collection, and FreeOSMemory runs the next one
 				debug.FreeOSMemory()
