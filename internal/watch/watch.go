@@ -115,26 +115,9 @@ const text = `{{.time.Format "2006-01-02T15:04:05Z07:00"}}  {{printf "%-7s" .typ
 	`{{if .spec.unschedulable}}, unschedulable{{end}}` +
 	`{{else}}{{with .status.phase}}{{.}} {{end}}{{or .status.readyReplicas 0}}/{{or .spec.replicas 0}} ready{{end}}{{end}}` + "\n"
 
-// printer prints a change that an informer reports.
-type printer func(what string, object any)
-
-func (p printer) OnAdd(object any, _ bool) { p("ADDED", object) }
-
-func (p printer) OnUpdate(before, after any) {
-	if before.(metav1.Object).GetResourceVersion() != after.(metav1.Object).GetResourceVersion() { // not just listed again
-		p("UPDATED", after)
-	}
-}
-
-func (p printer) OnDelete(object any) {
-	if lost, ok := object.(cache.DeletedFinalStateUnknown); ok { // deleted during an interruption
-		object = lost.Obj
-	}
-	p("DELETED", object)
-}
-
-func newPrinter(to io.Writer, asJSON bool, fail func(error)) printer {
-	return func(what string, object any) {
+// newPrinter returns a handler that prints the changes that an informer reports.
+func newPrinter(to io.Writer, asJSON bool, fail func(error)) cache.ResourceEventHandler {
+	write := func(what string, object any) {
 		o, line := object.(*unstructured.Unstructured), &strings.Builder{}
 		event := map[string]any{
 			"time": time.Now(), "type": what, "kind": o.GetKind(), "namespace": o.GetNamespace(), "name": o.GetName(), "object": o.Object}
@@ -146,5 +129,19 @@ func newPrinter(to io.Writer, asJSON bool, fail func(error)) printer {
 		if _, failed := io.WriteString(to, line.String()); err != nil || failed != nil {
 			fail(errors.Join(err, failed))
 		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) { write("ADDED", object) },
+		UpdateFunc: func(before, after any) {
+			if before.(metav1.Object).GetResourceVersion() != after.(metav1.Object).GetResourceVersion() { // not just listed again
+				write("UPDATED", after)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if lost, ok := object.(cache.DeletedFinalStateUnknown); ok { // deleted during an interruption
+				object = lost.Obj
+			}
+			write("DELETED", object)
+		},
 	}
 }
