@@ -121,21 +121,15 @@ type informers map[string]cache.Informer
 // newInformers makes the caches fetch all watched objects as soon as the caches start. Otherwise, most objects would be fetched only after
 // the process becomes the leader and starts its controllers.
 func newInformers(ctx context.Context, main, labeledPods cache.Cache, watched watchedKinds) (informers, error) {
-	all := informers{}
-	add := func(what string, from cache.Cache, object client.Object) error {
-		informer, err := from.GetInformer(ctx, object, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("setting up the cache for %s: %w", what, err)
-		}
-		all[what] = informer
-		return nil
+	labeled, err := labeledPods.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("setting up the cache for labeled pods: %w", err)
 	}
-	if err := add("labeled pods", labeledPods, &corev1.Pod{}); err != nil {
-		return nil, err
-	}
+	all := informers{"labeled pods": labeled}
 	for object := range watched.selected() {
-		if err := add(nameOf(object), main, object); err != nil {
-			return nil, err
+		what := nameOf(object)
+		if all[what], err = main.GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
+			return nil, fmt.Errorf("setting up the cache for %s: %w", what, err)
 		}
 	}
 	return all, nil
