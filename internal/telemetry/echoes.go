@@ -33,6 +33,7 @@ type Echoes struct {
 
 // report holds the parts of an Echo's status that the metrics use.
 type report struct {
+	echo  types.NamespacedName
 	phase string
 	// reason says why the Echo is not ready; it is empty if the Echo is ready.
 	reason         string
@@ -79,7 +80,7 @@ func (e *Echoes) Changed(echo client.Object) {
 // Reported records an Echo's status after it was written or found to be unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	key := client.ObjectKeyFromObject(echo)
-	seen := report{phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas}
+	seen := report{echo: key, phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas}
 	if seen.phase == "" { // the Echo's first status is about to be written
 		seen.phase = v1.PhasePending
 	}
@@ -122,26 +123,22 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 		byPhase[phase] = 0 // instead of being omitted
 	}
 	var desired, ready float64
-	type namedReport struct {
-		report
-		key types.NamespacedName
-	}
-	var notReady []namedReport
+	var notReady []report
 	e.lock.Lock()
 	now := e.now()
-	for key, r := range e.last {
+	for _, r := range e.last {
 		byPhase[r.phase]++
 		desired += float64(r.desired)
 		ready += float64(r.ready)
 		if r.reason != "" {
 			byReason[r.reason]++
-			notReady = append(notReady, namedReport{r, key})
+			notReady = append(notReady, r)
 		}
 	}
 	e.lock.Unlock()
-	slices.SortFunc(notReady, func(a, b namedReport) int {
-		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.key.Namespace, b.key.Namespace),
-			cmp.Compare(a.key.Name, b.key.Name))
+	slices.SortFunc(notReady, func(a, b report) int {
+		return cmp.Or(a.notReadySince.Compare(b.notReadySince), cmp.Compare(a.echo.Namespace, b.echo.Namespace),
+			cmp.Compare(a.echo.Name, b.echo.Name))
 	})
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
@@ -153,12 +150,12 @@ func (e *Echoes) Collect(to chan<- prometheus.Metric) {
 		gauge(e.notReady, count, reason)
 	}
 	oldest := 0.0
-	for i, echo := range notReady[:min(len(notReady), maxNamed)] {
-		since := echo.notReadySince
+	for i, r := range notReady[:min(len(notReady), maxNamed)] {
+		since := r.notReadySince
 		if i == 0 {
 			oldest = now.Sub(since).Seconds()
 		}
-		gauge(e.named, float64(since.Unix()), echo.key.Namespace, echo.key.Name, echo.reason)
+		gauge(e.named, float64(since.Unix()), r.echo.Namespace, r.echo.Name, r.reason)
 	}
 	gauge(e.oldest, max(0, oldest))
 	gauge(e.desired, desired)
