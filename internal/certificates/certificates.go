@@ -23,13 +23,9 @@ func IsEmpty(file []byte) bool { return len(bytes.TrimSpace(withoutMark(file))) 
 // Parse returns the certificates in a file, or an error if there are none.
 func Parse(file []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
-	blocks, rest := 0, withoutMark(file)
-	begun := bytes.Count(rest, []byte("-----BEGIN "))
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
+	file = withoutMark(file)
+	blocks, begun := 0, bytes.Count(file, []byte("-----BEGIN "))
+	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
 		blocks++
 		if block.Type != kind && strings.HasSuffix(block.Type, kind) {
 			return nil, fmt.Errorf("block %d is a %s, which is not supported: write it as a %s", blocks, block.Type, kind)
