@@ -36,10 +36,8 @@ func SetMemoryLimit(cgroup fs.FS) {
 func limitOf(cgroup fs.FS) (int64, bool) {
 	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds the limit down to a multiple of the page size
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
-		text, err := fs.ReadFile(cgroup, name)
-		if err != nil {
-			continue
-		}
+		// A missing file contains no limit.
+		text, _ := fs.ReadFile(cgroup, name)
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // cgroup v2 writes "max" for no limit
 		if err == nil && limit > 0 && limit < unlimitedV1 {
 			return limit / 4 * 3, true
