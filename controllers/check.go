@@ -209,9 +209,7 @@ func (r *CheckReconciler) Memories() []func() {
 // one of its checks, or the internal traffic policy of its Service changes.
 func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("check").
-		WithOptions(controllerOptions()).
+	return newController(mgr, "check").
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod),
 			builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Pod) bool {

@@ -174,9 +174,7 @@ func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	podsOnNode := func(ctx context.Context, node client.Object) []reconcile.Request {
 		return r.labeledPods(ctx, client.MatchingFields{byNode: node.GetName()})
 	}
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("companion").
-		WithOptions(controllerOptions()).
+	return newController(mgr, "companion").
 		WatchesRawSource(source.Kind(r.Labeled, &corev1.Pod{}, &handler.TypedEnqueueRequestForObject[*corev1.Pod]{}, cachedFieldChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(podOfCompanion), builder.WithPredicates(companionChanged())).
 		Watches(&v1.Echo{}, handler.EnqueueRequestsFromMapFunc(podsNaming), builder.WithPredicates(echoChanged())).

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -52,14 +53,14 @@ type Dependencies struct {
 	Now func() time.Time
 }
 
-// controllerOptions returns the options for each controller.
-func controllerOptions() controller.Options {
-	return controller.Options{
+// newController returns a builder for a controller, with the options that all controllers have.
+func newController(mgr ctrl.Manager, name string) *ctrl.Builder {
+	return ctrl.NewControllerManagedBy(mgr).Named(name).WithOptions(controller.Options{
 		MaxConcurrentReconciles: workers,
 		SkipNameValidation:      new(true), // a test process starts the operator more than once
 		ReconciliationTimeout:   reconcileTimeout,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-	}
+	})
 }
 
 // countFailure counts a failed reconcile, and marks its span as failed. It does nothing if failure is nil.

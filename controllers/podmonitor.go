@@ -81,9 +81,7 @@ func (r *PodMonitorReconciler) Memories() []func() {
 // SetupWithManager registers the reconciler with a manager.
 func (r *PodMonitorReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("podmonitor").
-		WithOptions(controllerOptions()).
+	return newController(mgr, "podmonitor").
 		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(echoChanged())).
 		Watches(objects.NewPodMonitor(), ofOwner, builder.WithPredicates(sinceStart())).
 		Complete(r.Traces.Reconciler("podmonitor", r))

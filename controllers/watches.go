@@ -44,7 +44,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
 	}
-	b := ctrl.NewControllerManagedBy(mgr).Named("echo").WithOptions(controllerOptions()).WithLogConstructor(logOf)
+	b := newController(mgr, "echo").WithLogConstructor(logOf)
 	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed},
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, kind := range objects.Kinds(r.Gateways.Served) {
