@@ -185,13 +185,10 @@ func missingIn(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	return missing, nil
 }
 
-// among returns the namespaces in which no right is missing. If there are none, it returns an error.
+// among returns the given namespaces in which no right is missing. If all of them lack rights, it returns an error.
 func (m missingRights) among(namespaces []string) ([]string, error) {
-	if len(namespaces) == 0 { // all namespaces
-		return nil, nil
-	}
 	watched := slices.DeleteFunc(slices.Clone(namespaces), func(namespace string) bool { return m[namespace] != nil })
-	if len(watched) == 0 {
+	if len(watched) == 0 && len(namespaces) > 0 {
 		return nil, fmt.Errorf("no namespace of WATCH_NAMESPACE can be watched: %s", m.in(namespaces[0]))
 	}
 	return watched, nil
