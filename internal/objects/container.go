@@ -132,26 +132,20 @@ func containerSecurity(given *corev1.SecurityContext, readOnlyRoot bool) *corev1
 // environment returns the environment variables for a container, including extra variables from the operator. A variable in spec.env
 // replaces the operator's variable with the same name.
 func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyConfiguration) []*corev1ac.EnvVarApplyConfiguration {
-	own := append([]*corev1ac.EnvVarApplyConfiguration{
+	own := append(variables{
 		fieldVariable("ECHO_POD_NAME", "metadata.name"),
 		fieldVariable("ECHO_POD_NAMESPACE", "metadata.namespace"),
 		fieldVariable("ECHO_POD_IP", "status.podIP"),
 		fieldVariable("ECHO_NODE_NAME", "spec.nodeName"),
 		fieldVariable("ECHO_HOST_IP", "status.hostIP"),
 	}, extra...)
-	if firstParty {
-		own = append(own,
-			variable("ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port))),
-			variable("ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(&echo.Spec)))))
-	}
+	own.addIf(firstParty, "ECHO_HTTP_ADDR", ":"+strconv.Itoa(int(echo.Spec.Port)))
+	own.addIf(firstParty, "ECHO_ADMIN_ADDR", ":"+strconv.Itoa(int(metricsPort(&echo.Spec))))
 	own = append(own, response(echo.Spec.Response)...)
 	// Variables whose values would be the defaults are omitted.
-	if controls := echo.Spec.Server.Controls; controls != "" && controls != v1.ControlsSafe {
-		own = append(own, variable("ECHO_CONTROLS", string(controls)))
-	}
-	if identity := echo.Spec.Server.Identity; identity != nil && !*identity {
-		own = append(own, variable("ECHO_IDENTITY", "false"))
-	}
+	controls := cmp.Or(echo.Spec.Server.Controls, v1.ControlsSafe)
+	own.addIf(controls != v1.ControlsSafe, "ECHO_CONTROLS", string(controls))
+	own.addIf(!*cmp.Or(echo.Spec.Server.Identity, new(true)), "ECHO_IDENTITY", "false")
 	given := asConfigurations[corev1ac.EnvVarApplyConfiguration](echo.Spec.Env)
 	for _, each := range given {
 		own = slices.DeleteFunc(own, func(e *corev1ac.EnvVarApplyConfiguration) bool { return *e.Name == *each.Name })
@@ -166,11 +160,19 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 // serviceEnvironment returns the variables that contain the names of the objects through which requests reach a pod. Companions do not get
 // these variables.
 func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
-	env := []*corev1ac.EnvVarApplyConfiguration{variable("ECHO_SERVICE_NAME", echo.Name)}
-	if HasIngress(echo) {
-		env = append(env, variable("ECHO_INGRESS_NAME", echo.Name))
-	}
+	env := variables{variable("ECHO_SERVICE_NAME", echo.Name)}
+	env.addIf(HasIngress(echo), "ECHO_INGRESS_NAME", echo.Name)
 	return env
+}
+
+// variables are environment variables of a container.
+type variables []*corev1ac.EnvVarApplyConfiguration
+
+// addIf adds a variable if the container needs it.
+func (v *variables) addIf(needed bool, name, value string) {
+	if needed {
+		*v = append(*v, variable(name, value))
+	}
 }
 
 func variable(name, value string) *corev1ac.EnvVarApplyConfiguration {
@@ -188,25 +190,13 @@ func response(desired *v1.EchoResponse) []*corev1ac.EnvVarApplyConfiguration {
 	if desired == nil {
 		return nil
 	}
-	var env []*corev1ac.EnvVarApplyConfiguration
-	add := func(name, value string) {
-		env = append(env, corev1ac.EnvVar().WithName(name).WithValue(strings.ReplaceAll(value, "$", "$$")))
-	}
-	if desired.StatusCode != 0 {
-		add("ECHO_RESPONSE_STATUS", strconv.Itoa(int(desired.StatusCode)))
-	}
-	if desired.DelayMilliseconds != 0 {
-		add("ECHO_RESPONSE_DELAY", strconv.Itoa(int(desired.DelayMilliseconds))+"ms")
-	}
-	if len(desired.Headers) > 0 {
-		add("ECHO_RESPONSE_HEADERS", compact(desired.Headers))
-	}
-	if desired.Body != "" {
-		add("ECHO_RESPONSE_BODY", desired.Body)
-	}
-	if len(desired.Faults) > 0 {
-		add("ECHO_RESPONSE_FAULTS", compact(desired.Faults))
-	}
+	var env variables
+	add := func(isSet bool, name, value string) { env.addIf(isSet, name, strings.ReplaceAll(value, "$", "$$")) }
+	add(desired.StatusCode != 0, "ECHO_RESPONSE_STATUS", strconv.Itoa(int(desired.StatusCode)))
+	add(desired.DelayMilliseconds != 0, "ECHO_RESPONSE_DELAY", strconv.Itoa(int(desired.DelayMilliseconds))+"ms")
+	add(len(desired.Headers) > 0, "ECHO_RESPONSE_HEADERS", compact(desired.Headers))
+	add(desired.Body != "", "ECHO_RESPONSE_BODY", desired.Body)
+	add(len(desired.Faults) > 0, "ECHO_RESPONSE_FAULTS", compact(desired.Faults))
 	return env
 }
 
@@ -279,19 +269,14 @@ func tlsEnvironment(echo *v1.Echo, required TLSProfile) []*corev1ac.EnvVarApplyC
 		return nil
 	}
 	desired := echo.Spec.TLS
-	env := []*corev1ac.EnvVarApplyConfiguration{
+	env := variables{
 		variable("ECHO_TLS_ADDR", ":"+strconv.Itoa(int(httpsPort(desired)))),
 		variable("ECHO_TLS_DIR", tlsFolder),
 		variable("ECHO_TLS_SECRET", desired.SecretName),
 	}
-	if desired.ClientCertificate != "" && desired.ClientCertificate != v1.ClientCertificateNone {
-		env = append(env, variable("ECHO_TLS_CLIENT_CERTIFICATE", string(desired.ClientCertificate)))
-	}
-	if required.MinVersion != "" {
-		env = append(env, variable("ECHO_TLS_MIN_VERSION", required.MinVersion))
-	}
-	if len(required.Ciphers) > 0 {
-		env = append(env, variable("ECHO_TLS_CIPHERS", strings.Join(required.Ciphers, ",")))
-	}
+	certificate := cmp.Or(desired.ClientCertificate, v1.ClientCertificateNone)
+	env.addIf(certificate != v1.ClientCertificateNone, "ECHO_TLS_CLIENT_CERTIFICATE", string(certificate))
+	env.addIf(required.MinVersion != "", "ECHO_TLS_MIN_VERSION", required.MinVersion)
+	env.addIf(len(required.Ciphers) > 0, "ECHO_TLS_CIPHERS", strings.Join(required.Ciphers, ","))
 	return env
 }
