@@ -72,10 +72,17 @@ func (s PodSecurity) String() string {
 // Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message that Pod Security
 // admission would return.
 func (s PodSecurity) Validate(c Child) error {
-	if s.evaluator == nil {
+	if s.evaluator == nil || c.Desired == nil {
 		return nil
 	}
-	template, found, err := podTemplate(c)
+	path := []string{"spec", "template"}
+	switch c.Kind {
+	case "Pod": // it is its own template
+		path = nil
+	case cronJobKind:
+		path = []string{"spec", "jobTemplate", "spec", "template"}
+	}
+	template, found, err := unstructured.NestedMap(c.Desired.Object, path...)
 	if !found || err != nil {
 		return err
 	}
@@ -91,20 +98,4 @@ func (s PodSecurity) Validate(c Child) error {
 	return &InvalidSpecError{
 		Message: fmt.Sprintf("The pods violate the operator's Pod Security Standard, %s", s.level), Quote: result.ForbiddenDetail(),
 		Advice: "Change spec.podSecurityContext or spec.securityContext, or ask an administrator to relax the operator's POD_SECURITY."}
-}
-
-// podTemplate returns a child's pod template, or the child itself if it is a pod, and reports whether either exists.
-func podTemplate(c Child) (map[string]any, bool, error) {
-	path := []string{"spec", "template"}
-	switch {
-	case c.Desired == nil:
-		return nil, false, nil
-	case c.Kind == "Pod":
-		return c.Desired.Object, true, nil
-	case c.Kind == "CronJob":
-		path = []string{"spec", "jobTemplate", "spec", "template"}
-	}
-	template, found, err := unstructured.NestedFieldNoCopy(c.Desired.Object, path...)
-	object, isMap := template.(map[string]any)
-	return object, found && isMap, err
 }
