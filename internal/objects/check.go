@@ -94,14 +94,13 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, arguments []string, images Ima
 	given := &echo.Spec
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")} // a run sends and receives up to 64 MiB
-	if given.Resources != nil {
-		if limit, found := given.Resources.Limits[corev1.ResourceCPU]; found { // a quota for CPU limits requires every pod to set one
-			limit = limit.DeepCopy()
-			limit.RoundUp(resource.Milli) // as the API server does when it stores the limit
-			limits[corev1.ResourceCPU] = limit
-			if limit.Cmp(requests[corev1.ResourceCPU]) < 0 {
-				requests[corev1.ResourceCPU] = limit
-			}
+	ofServers := cmp.Or(given.Resources, &corev1.ResourceRequirements{})
+	if limit, found := ofServers.Limits[corev1.ResourceCPU]; found { // a quota for CPU limits requires every pod to set one
+		limit = limit.DeepCopy()
+		limit.RoundUp(resource.Milli) // as the API server does when it stores the limit
+		limits[corev1.ResourceCPU] = limit
+		if limit.Cmp(requests[corev1.ResourceCPU]) < 0 {
+			requests[corev1.ResourceCPU] = limit
 		}
 	}
 	container := corev1ac.Container().
@@ -202,10 +201,7 @@ func CheckOf(object client.Object) string {
 
 // CheckURL returns the URL to which a check sends requests, or an empty string if the URL is not known yet.
 func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
-	if check.URL != "" {
-		return check.URL
-	}
-	return echo.Status.ExternalURL
+	return cmp.Or(check.URL, echo.Status.ExternalURL)
 }
 
 // CheckDeadline returns the maximum duration of a check's run.

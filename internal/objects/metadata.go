@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -130,10 +131,7 @@ func companionLabels(echo *v1.Echo) map[string]string {
 
 // commonLabels returns the labels that an Echo gives to all of its objects and pods.
 func commonLabels(echo *v1.Echo) map[string]string {
-	if echo.Spec.CommonMetadata == nil {
-		return nil
-	}
-	return asLabels(echo.Spec.CommonMetadata.Labels)
+	return asLabels(cmp.Or(echo.Spec.CommonMetadata, &v1.CommonMetadata{}).Labels)
 }
 
 // asLabels converts labels from the Echo API to Kubernetes labels.
@@ -147,10 +145,7 @@ func asLabels(given v1.Labels) map[string]string {
 
 // commonAnnotations returns the annotations that an Echo gives to all of its objects and pods.
 func commonAnnotations(echo *v1.Echo) map[string]string {
-	if echo.Spec.CommonMetadata == nil {
-		return nil
-	}
-	return echo.Spec.CommonMetadata.Annotations
+	return cmp.Or(echo.Spec.CommonMetadata, &v1.CommonMetadata{}).Annotations
 }
 
 // InstanceLabels returns the labels that all pods of an Echo have, including companions and checks. Every selector includes both labels,

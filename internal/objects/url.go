@@ -137,17 +137,13 @@ func urlAt(gateway *gatewayv1.Gateway, scheme, section string, echo *v1.Echo) st
 // admits reports whether a listener can admit an HTTPRoute, given whether the HTTPRoute is in the Gateway's namespace. A namespace selector
 // counts as a match, because the operator does not know which namespaces match it.
 func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
-	if allowed == nil {
-		return sameNamespace
-	}
+	allowed = cmp.Or(allowed, &gatewayv1.AllowedRoutes{})
 	isHTTPRoute := func(kind gatewayv1.RouteGroupKind) bool { return kind.Kind == "HTTPRoute" }
 	if len(allowed.Kinds) > 0 && !slices.ContainsFunc(allowed.Kinds, isHTTPRoute) {
 		return false
 	}
-	from := gatewayv1.NamespacesFromSame
-	if allowed.Namespaces != nil && allowed.Namespaces.From != nil {
-		from = *allowed.Namespaces.From
-	}
+	namespaces := cmp.Or(allowed.Namespaces, &gatewayv1.RouteNamespaces{})
+	from := *cmp.Or(namespaces.From, new(gatewayv1.NamespacesFromSame))
 	return from == gatewayv1.NamespacesFromAll || from == gatewayv1.NamespacesFromSelector ||
 		from == gatewayv1.NamespacesFromSame && sameNamespace
 }
