@@ -33,12 +33,7 @@ func httpRoute(echo *v1.Echo, _ Config) any {
 		WithMatches(gatewayv1ac.HTTPRouteMatch().WithPath(gatewayv1ac.HTTPPathMatch().
 			WithType(gatewayv1.PathMatchPathPrefix).
 			WithValue(cmp.Or(desired.Path, "/")))).
-		WithBackendRefs(gatewayv1ac.HTTPBackendRef().
-			WithGroup("").
-			WithKind("Service").
-			WithName(gatewayv1.ObjectName(echo.Name)).
-			WithPort(routedPort(echo)).
-			WithWeight(1))
+		WithBackendRefs(&gatewayv1ac.HTTPBackendRefApplyConfiguration{BackendRefApplyConfiguration: backend(echo)})
 	return gatewayv1ac.HTTPRoute(echo.Name, echo.Namespace).
 		WithAnnotations(desired.Annotations).
 		WithSpec(gatewayv1ac.HTTPRouteSpec().
@@ -53,12 +48,8 @@ func grpcRoute(echo *v1.Echo, _ Config) any {
 		return nil
 	}
 	desired := echo.Spec.Gateway
-	rule := gatewayv1ac.GRPCRouteRule().WithBackendRefs(gatewayv1ac.GRPCBackendRef().
-		WithGroup("").
-		WithKind("Service").
-		WithName(gatewayv1.ObjectName(echo.Name)).
-		WithPort(routedPort(echo)).
-		WithWeight(1))
+	rule := gatewayv1ac.GRPCRouteRule().
+		WithBackendRefs(&gatewayv1ac.GRPCBackendRefApplyConfiguration{BackendRefApplyConfiguration: backend(echo)})
 	return gatewayv1ac.GRPCRoute(echo.Name, echo.Namespace).
 		WithAnnotations(desired.Annotations).
 		WithSpec(gatewayv1ac.GRPCRouteSpec().
@@ -104,11 +95,17 @@ func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	return all
 }
 
-// routedPort returns the Service port to which gateways send requests: the HTTPS port if they connect over HTTPS, and the HTTP port
-// otherwise.
-func routedPort(echo *v1.Echo) gatewayv1.PortNumber {
+// backend returns a reference to the port of an Echo's Service to which gateways send requests: the HTTPS port if they connect over HTTPS,
+// and the HTTP port otherwise.
+func backend(echo *v1.Echo) gatewayv1ac.BackendRefApplyConfiguration {
+	port := echo.Spec.Service.Port
 	if echo.Spec.Gateway.BackendTLS != nil && hasTLS(&echo.Spec) {
-		return httpsServicePort(&echo.Spec)
+		port = httpsServicePort(&echo.Spec)
 	}
-	return echo.Spec.Service.Port
+	return *gatewayv1ac.BackendRef().
+		WithGroup("").
+		WithKind("Service").
+		WithName(gatewayv1.ObjectName(echo.Name)).
+		WithPort(port).
+		WithWeight(1)
 }
