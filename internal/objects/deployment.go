@@ -80,10 +80,8 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 
 // setIdentity sets a pod's ServiceAccount and pull secrets from the Echo. The ServiceAccount's token is not mounted.
 func setIdentity(spec *corev1ac.PodSpecApplyConfiguration, given *v1.EchoSpec) {
-	spec.WithAutomountServiceAccountToken(false)
-	for _, secret := range given.ImagePullSecrets {
-		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
-	}
+	spec.WithAutomountServiceAccountToken(false).
+		WithImagePullSecrets(asConfigurations[corev1ac.LocalObjectReferenceApplyConfiguration](given.ImagePullSecrets)...)
 	if name := given.ServiceAccountName; name != "" { // sets both fields, because the API server restores each from the other
 		spec.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 	}

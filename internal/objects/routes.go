@@ -82,15 +82,9 @@ func backendTLSPolicy(echo *v1.Echo, _ Config) any {
 // parents returns references to an Echo's Gateways. The references contain the API server's defaults, because the list is compared as a
 // whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
-	var all []*gatewayv1ac.ParentReferenceApplyConfiguration
-	for _, desired := range echo.Spec.Gateway.ParentRefs {
-		parent := gatewayv1ac.ParentReference().
-			WithGroup(gatewayv1.GroupName).
-			WithKind(GatewayKind).
-			WithName(gatewayv1.ObjectName(desired.Name))
-		setIfGiven(parent.WithNamespace, gatewayv1.Namespace(desired.Namespace))
-		setIfGiven(parent.WithSectionName, gatewayv1.SectionName(desired.SectionName))
-		all = append(all, parent)
+	all := asConfigurations[gatewayv1ac.ParentReferenceApplyConfiguration](echo.Spec.Gateway.ParentRefs)
+	for _, parent := range all {
+		parent.WithGroup(gatewayv1.GroupName).WithKind(GatewayKind)
 	}
 	return all
 }
