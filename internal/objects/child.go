@@ -3,7 +3,6 @@ package objects
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,17 +61,10 @@ func (c Child) DryRunCopy() *unstructured.Unstructured {
 
 // Body returns the desired object as JSON that is also valid YAML. It adds the given UID and resource version unless they are empty.
 func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
-	object := maps.Clone(c.Desired.Object)
-	metadata, _ := object["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	if uid != "" {
-		metadata["uid"] = string(uid)
-	}
-	if resourceVersion != "" {
-		metadata["resourceVersion"] = resourceVersion
-	}
-	object["metadata"] = metadata
-	body, err := json.Marshal(object)
+	object := c.Desired.DeepCopy()
+	object.SetUID(uid)
+	object.SetResourceVersion(resourceVersion)
+	body, err := json.Marshal(object.Object)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s %s: %w", c.Kind, c.Key, err)
 	}
