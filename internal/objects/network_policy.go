@@ -25,27 +25,22 @@ func networkPolicy(echo *v1.Echo, config Config) any {
 	if len(desired.From) == 0 { // a rule without peers would allow traffic from anywhere
 		allow.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
-	requestPorts := []int32{echo.Spec.Port}
+	requestPorts := []*networkingv1ac.NetworkPolicyPortApplyConfiguration{tcpPort(echo.Spec.Port)}
 	if hasTLS(&echo.Spec) {
-		requestPorts = append(requestPorts, httpsPort(echo.Spec.TLS))
+		requestPorts = append(requestPorts, tcpPort(httpsPort(echo.Spec.TLS)))
 	}
 	ports := slices.Clone(requestPorts)
 	if config.Images.FirstParty(config.Images.Of(echo)) { // other images do not have a metrics port
-		ports = slices.Insert(ports, 1, metricsPort(&echo.Spec))
+		ports = slices.Insert(ports, 1, tcpPort(metricsPort(&echo.Spec)))
 	}
-	for _, port := range ports {
-		allow.WithPorts(tcpPort(port))
-	}
+	allow.WithPorts(ports...)
 	rules := []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration{allow}
 	if len(echo.Spec.Checks) > 0 { // they send requests directly to the pods
-		checks := networkingv1ac.NetworkPolicyIngressRule().
+		rules = append(rules, networkingv1ac.NetworkPolicyIngressRule().
 			WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
 				WithMatchLabels(InstanceLabels(echo)).
-				WithMatchLabels(map[string]string{LabelName: checkNameValue})))
-		for _, port := range requestPorts {
-			checks.WithPorts(tcpPort(port))
-		}
-		rules = append(rules, checks)
+				WithMatchLabels(map[string]string{LabelName: checkNameValue}))).
+			WithPorts(requestPorts...))
 	}
 	return networkingv1ac.NetworkPolicy(echo.Name, echo.Namespace).
 		WithSpec(networkingv1ac.NetworkPolicySpec().
