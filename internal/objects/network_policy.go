@@ -77,19 +77,15 @@ func DroppedTraffic(echo *v1.Echo) []string {
 		return nil
 	}
 	var dropped []string
-	for _, source := range []struct {
-		name  string
-		leads bool
-	}{
-		{"the Ingress", HasIngress(echo)},
-		{"the Gateways", HasGateway(echo)},
-		{"node ports", echo.Spec.Service.Type == corev1.ServiceTypeNodePort},
-		{"the load balancer", echo.Spec.Service.Type == corev1.ServiceTypeLoadBalancer},
-		{"Prometheus", HasMonitoring(echo)},
-	} {
-		if source.leads {
-			dropped = append(dropped, source.name)
+	addIf := func(leads bool, source string) {
+		if leads {
+			dropped = append(dropped, source)
 		}
 	}
+	addIf(HasIngress(echo), "the Ingress")
+	addIf(HasGateway(echo), "the Gateways")
+	addIf(echo.Spec.Service.Type == corev1.ServiceTypeNodePort, "node ports")
+	addIf(echo.Spec.Service.Type == corev1.ServiceTypeLoadBalancer, "the load balancer")
+	addIf(HasMonitoring(echo), "Prometheus")
 	return dropped
 }
