@@ -3,6 +3,7 @@ package objects
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -86,11 +87,7 @@ func includes(have, want any) bool {
 		return ok
 	case []any:
 		items, ok := have.([]any)
-		ok = ok && len(items) == len(want)
-		for i := range want {
-			ok = ok && includes(items[i], want[i])
-		}
-		return ok
+		return ok && slices.EqualFunc(items, want, includes)
 	default:
 		return have == want
 	}
