@@ -39,14 +39,9 @@ func internalURL(echo *v1.Echo, port int32) string {
 // the HTTPRoute, then the load balancer's URL. The external URL is empty if none of these URLs exists, for example because the load
 // balancer has no address yet. If there is no HTTPRoute, route is nil.
 func ExternalURL(echo *v1.Echo, service *corev1.Service, route *gatewayv1.HTTPRoute, gateways Gateways) string {
-	if url := ingressURL(echo); url != "" {
+	url := cmp.Or(ingressURL(echo), gatewayURL(echo, route, gateways))
+	if url != "" || echo.Spec.Service.Type != corev1.ServiceTypeLoadBalancer {
 		return url
-	}
-	if url := gatewayURL(echo, route, gateways); url != "" {
-		return url
-	}
-	if echo.Spec.Service.Type != corev1.ServiceTypeLoadBalancer {
-		return ""
 	}
 	for _, address := range service.Status.LoadBalancer.Ingress {
 		if host := cmp.Or(address.Hostname, address.IP); host != "" {
@@ -214,10 +209,7 @@ func matchesHost(host, name string) bool {
 
 // AttachesTo reports whether an Echo refers to the given Gateway.
 func AttachesTo(echo *v1.Echo, gateway metav1.Object) bool {
-	if !HasGateway(echo) {
-		return false
-	}
 	key := client.ObjectKey{Namespace: gateway.GetNamespace(), Name: gateway.GetName()}
-	return slices.ContainsFunc(echo.Spec.Gateway.ParentRefs,
+	return HasGateway(echo) && slices.ContainsFunc(echo.Spec.Gateway.ParentRefs,
 		func(parent v1.EchoGatewayReference) bool { return GatewayKey(echo, parent) == key })
 }
