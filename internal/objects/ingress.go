@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -48,8 +47,7 @@ func ingress(echo *v1.Echo, config Config) any {
 // created.
 func refineIngress(ingress *Child) {
 	ingress.Recreate = func(want, _ map[string]any, owned *fieldpath.Set) bool {
-		_, set, _ := unstructured.NestedString(want, "spec", "ingressClassName")
-		return !set && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
+		return specText(want, "ingressClassName") == "" && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))
 	}
 }
 

@@ -58,32 +58,27 @@ func refineService(service *Child) {
 // recreateForClass reports whether a Service must be recreated because its load balancer class differs. A class that another client set,
 // such as a default class, stays unchanged.
 func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
-	for _, service := range []map[string]any{want, have} {
-		if kind, _, _ := unstructured.NestedString(service, "spec", "type"); kind != string(corev1.ServiceTypeLoadBalancer) {
-			return false
-		}
+	const loadBalancer = string(corev1.ServiceTypeLoadBalancer)
+	if specText(want, "type") != loadBalancer || specText(have, "type") != loadBalancer {
+		return false
 	}
-	desired, set, _ := unstructured.NestedString(want, "spec", "loadBalancerClass")
-	found, _, _ := unstructured.NestedString(have, "spec", "loadBalancerClass")
-	if !set {
-		return owned.Has(fieldpath.MakePathOrDie("spec", "loadBalancerClass"))
+	if desired := specText(want, "loadBalancerClass"); desired != "" {
+		return desired != specText(have, "loadBalancerClass")
 	}
-	return desired != found
+	return owned.Has(fieldpath.MakePathOrDie("spec", "loadBalancerClass"))
 }
+
+const singleStack = string(corev1.IPFamilyPolicySingleStack)
 
 // recreateForFamilies reports whether a Service must be recreated because of its IP families. The primary IP family of a Service cannot be
 // changed, and the API server keeps the families and the policy even if they are no longer set. The operator does not change a policy that
 // another client set.
 func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 	desired, found := ipFamilies(want), ipFamilies(have)
-	if len(desired) > 0 && len(found) > 0 && desired[0] != found[0] {
-		return true
-	}
-	if len(desired) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies")) {
-		return true
-	}
-	return ipFamilyPolicy(want) == "" && ipFamilyPolicy(have) != corev1.IPFamilyPolicySingleStack &&
-		owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
+	changesPrimary := len(desired) > 0 && len(found) > 0 && desired[0] != found[0]
+	unsetsFamilies := len(desired) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies"))
+	unsetsPolicy := specText(want, "ipFamilyPolicy") == "" && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
+	return changesPrimary || unsetsFamilies || unsetsPolicy && specText(have, "ipFamilyPolicy") != singleStack
 }
 
 // withSecondFamily returns the desired Service with the second IP family that the API server added, unless the policy is SingleStack.
@@ -91,7 +86,7 @@ func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
 func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unstructured.Unstructured {
 	service, isService := live.(*corev1.Service)
 	desired := ipFamilies(want.Object)
-	if !isService || len(desired) != 1 || ipFamilyPolicy(want.Object) == corev1.IPFamilyPolicySingleStack {
+	if !isService || len(desired) != 1 || specText(want.Object, "ipFamilyPolicy") == singleStack {
 		return want
 	}
 	found := service.Spec.IPFamilies
@@ -110,8 +105,8 @@ func ipFamilies(service map[string]any) []string {
 	return families
 }
 
-// ipFamilyPolicy returns the IP family policy in the JSON content of a Service, or an empty string if there is none.
-func ipFamilyPolicy(service map[string]any) corev1.IPFamilyPolicy {
-	policy, _, _ := unstructured.NestedString(service, "spec", "ipFamilyPolicy")
-	return corev1.IPFamilyPolicy(policy)
+// specText returns a string in the spec of an object's JSON content, or an empty string if there is none.
+func specText(object map[string]any, field string) string {
+	text, _, _ := unstructured.NestedString(object, "spec", field)
+	return text
 }
