@@ -13,7 +13,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -116,15 +115,13 @@ func Desired(echo *v1.Echo, config Config) ([]Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]Child, len(kinds))
 	for i, k := range kinds {
-		var desired *unstructured.Unstructured
+		all[i] = Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.NewObject, Optional: k.Optional, RunsPods: k.runsPods}
 		if configuration := k.build(echo, config); configuration != nil {
 			var err error
-			if desired, err = withMetadata(configuration, echo, childLabels(echo), childOwnerReference(echo)); err != nil {
+			if all[i].Desired, err = withMetadata(configuration, echo, childLabels(echo), childOwnerReference(echo)); err != nil {
 				return nil, err
 			}
 		}
-		all[i] = Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.NewObject, Desired: desired, Optional: k.Optional,
-			RunsPods: k.runsPods}
 		if k.refine != nil {
 			k.refine(&all[i])
 		}
