@@ -88,10 +88,7 @@ func creationCause(d *appsv1.Deployment) cause {
 				Advice: fmt.Sprintf("%s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to 17 minutes for Kubernetes to retry.",
 					adviceOnServiceAccount, d.Namespace, d.Name)}}
 		}
-		words := c.Message // the message begins with the name of a pod that was never created
-		if _, why, found := strings.Cut(words, " is forbidden: "); found {
-			words = why
-		}
+		words := after(" is forbidden: ", c.Message) // the message begins with the name of a pod that was never created
 		return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(words),
 			problem: message.Problem{Text: "The API server rejects the pods", Quote: words, Advice: creationRemedy(words)}}
 	}

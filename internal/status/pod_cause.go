@@ -66,11 +66,7 @@ func containerCause(pod *objects.Pod, status *objects.Container) cause {
 // back-off and the state of its gRPC call. Before Kubernetes 1.31, the kubelet drops the registry's words after each attempt and then
 // reports only the back-off.
 func imageCause(status *objects.Container, words string) cause {
-	for _, before := range []string{"ErrImagePull: ", " desc = "} {
-		if _, why, found := strings.Cut(words, before); found {
-			words = why
-		}
-	}
+	words = after(" desc = ", after("ErrImagePull: ", words))
 	for strings.HasPrefix(words, "failed to ") { // containerd repeats the image name each time it wraps the error
 		_, why, found := strings.Cut(words, `": `)
 		if !found {
