@@ -185,10 +185,7 @@ func deadlineExceeded(d *appsv1.Deployment) bool {
 
 // progressReason returns the reason of a Deployment's Progressing condition, or an empty string if there is no such condition.
 func progressReason(d *appsv1.Deployment) string {
-	if condition := deploymentCondition(d, appsv1.DeploymentProgressing); condition != nil {
-		return condition.Reason
-	}
-	return ""
+	return deploymentCondition(d, appsv1.DeploymentProgressing).Reason
 }
 
 // staysOverdue reports whether the previous status shows that the deadline was exceeded. The previous status is required, because
@@ -218,23 +215,20 @@ func missingSince(status *v1.EchoStatus, d *appsv1.Deployment) time.Time {
 		return time.Time{}
 	}
 	times := []metav1.Time{ready.LastTransitionTime, progressing.LastTransitionTime}
-	if c := deploymentCondition(d, appsv1.DeploymentAvailable); c != nil && c.Status == corev1.ConditionFalse {
+	if c := deploymentCondition(d, appsv1.DeploymentAvailable); c.Status == corev1.ConditionFalse {
 		times = append(times, c.LastTransitionTime)
 	}
 	return slices.MaxFunc(times, func(a, b metav1.Time) int { return a.Compare(b.Time) }).Time
 }
 
-// deploymentCondition returns a condition of a Deployment, or nil if there is none. The Deployment may be nil.
-func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	if d == nil {
-		return nil
-	}
-	for i := range d.Status.Conditions {
-		if d.Status.Conditions[i].Type == kind {
-			return &d.Status.Conditions[i]
+// deploymentCondition returns a condition of a Deployment, or the zero value if there is none. The Deployment may be nil.
+func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, condition := range cmp.Or(d, &appsv1.Deployment{}).Status.Conditions {
+		if condition.Type == kind {
+			return condition
 		}
 	}
-	return nil
+	return appsv1.DeploymentCondition{}
 }
 
 // IsRolloutStep reports whether an update of a Deployment changes only pod counts. An update is not a step if the pods become ready or stop

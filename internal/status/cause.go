@@ -74,25 +74,23 @@ func causeOf(seen Observation) cause {
 
 // creationCause returns the reason why the API server accepts no more pods.
 func creationCause(d *appsv1.Deployment) cause {
-	for _, c := range d.Status.Conditions {
-		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
-			continue
-		}
-		if problem := quotaRemedy(c.Message, ""); problem != (message.Problem{}) {
-			return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: problem}
-		}
-		if account := missingServiceAccount(c.Message); account != "" {
-			return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
-				Text: fmt.Sprintf("The ServiceAccount %s does not exist", account),
-				// Kubernetes does not retry immediately when the ServiceAccount is created.
-				Advice: fmt.Sprintf("%s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to 17 minutes for Kubernetes to retry.",
-					adviceOnServiceAccount, d.Namespace, d.Name)}}
-		}
-		words := after(" is forbidden: ", c.Message) // the message begins with the name of a pod that was never created
-		return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(words),
-			problem: message.Problem{Text: "The API server rejects the pods", Quote: words, Advice: creationRemedy(words)}}
+	c := deploymentCondition(d, appsv1.DeploymentReplicaFailure)
+	if c.Status != corev1.ConditionTrue {
+		return cause{}
 	}
-	return cause{}
+	if problem := quotaRemedy(c.Message, ""); problem != (message.Problem{}) {
+		return cause{reason: v1.ReasonQuotaExceeded, lasting: true, problem: problem}
+	}
+	if account := missingServiceAccount(c.Message); account != "" {
+		return cause{reason: v1.ReasonServiceAccountNotFound, lasting: true, problem: message.Problem{
+			Text: fmt.Sprintf("The ServiceAccount %s does not exist", account),
+			// Kubernetes does not retry immediately when the ServiceAccount is created.
+			Advice: fmt.Sprintf("%s Then run 'kubectl rollout restart -n %s deployment/%s', or wait up to 17 minutes for Kubernetes to retry.",
+				adviceOnServiceAccount, d.Namespace, d.Name)}}
+	}
+	words := after(" is forbidden: ", c.Message) // the message begins with the name of a pod that was never created
+	return cause{reason: v1.ReasonPodsRejected, lasting: !isTemporary(words),
+		problem: message.Problem{Text: "The API server rejects the pods", Quote: words, Advice: creationRemedy(words)}}
 }
 
 // adviceOnServiceAccount is the advice for a ServiceAccount that does not exist.
