@@ -308,14 +308,7 @@ func (f *Failure) IsRefused() bool { return f != nil && f.stalls() == stallsLate
 
 // isStalled reports whether an Echo with this outcome is stalled. status contains the outcome's other conditions.
 func (o outcome) isStalled(status *v1.EchoStatus, now time.Time) bool {
-	switch {
-	case o.ready == metav1.ConditionTrue || o.degraded != metav1.ConditionTrue:
-		return false
-	case o.stalls == stallsLater:
-		return degradedFor(status, now) >= stalledAfter
-	default:
-		return o.stalls == stallsAtOnce
-	}
+	return o.stalls != stallsNever && o.ready != metav1.ConditionTrue && o.degraded == metav1.ConditionTrue && o.untilStalled(status, now) == 0
 }
 
 // untilStalled returns the time until an Echo becomes stalled, or zero if the Echo is already stalled or will not stall.
