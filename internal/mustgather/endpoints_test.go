@@ -46,15 +46,14 @@ func TestReadEndpoints_usesPortForward(t *testing.T) {
 	}
 	g.config.BearerToken = "of another pod"
 	g.readEndpoints(t.Context())
-	if last := g.missed[len(g.missed)-1]; last.What != "the metrics of pods/manager-x in the namespace home" ||
-		last.Why != "401 Unauthorized" {
+	if last := g.missed[len(g.missed)-1]; last != "the metrics of pods/manager-x in the namespace home: 401 Unauthorized\n" {
 		t.Errorf("the missed data is %+v", g.missed)
 	}
 	if g.client, err = kubernetes.NewForConfig(&rest.Config{Host: api.URL + "/elsewhere"}); err != nil {
 		t.Fatal(err)
 	}
 	g.readEndpoints(t.Context())
-	if last := g.missed[len(g.missed)-1]; len(g.missed) != 2 || last.Why == "401 Unauthorized" {
+	if last := g.missed[len(g.missed)-1]; len(g.missed) != 2 || strings.HasSuffix(last, ": 401 Unauthorized\n") {
 		t.Errorf("an unreachable pod: the missed data is %+v", g.missed)
 	}
 }

@@ -39,17 +39,15 @@ type gatherer struct {
 	out      io.Writer // for progress messages
 
 	// found holds, by kind, the parts of objects that will be written.
-	found  map[string][]object
-	missed []missed
+	found map[string][]object
+	// missed says what could not be read, and why.
+	missed []string
 	// unwritten holds the errors for the files that could not be written.
 	unwritten error
 }
 
-// missed describes data that could not be read, and why.
-type missed struct{ What, Why string }
-
 func (g *gatherer) miss(what string, err error) {
-	g.missed = append(g.missed, missed{what, g.redactor.text(err.Error())})
+	g.missed = append(g.missed, what+": "+g.redactor.text(err.Error())+"\n")
 	g.say("  could not read %s: %v", what, err)
 }
 
@@ -140,11 +138,7 @@ func (g *gatherer) finish() error {
 			g.write(filepath.Join(folder, cmp.Or(resource.Group, "core"), resource.Resource+".yaml"), string(text))
 		}
 	}
-	var lines strings.Builder
-	for _, m := range g.missed {
-		lines.WriteString(m.What + ": " + m.Why + "\n")
-	}
-	g.write("not-read.txt", lines.String())
+	g.write("not-read.txt", strings.Join(g.missed, ""))
 	g.say("wrote %s; could not read %d", g.folder, len(g.missed))
 	return g.unwritten
 }
