@@ -162,14 +162,12 @@ func (g *gatherer) readContainerLog(ctx context.Context, pod object, container s
 	text, err := g.client.CoreV1().Pods(pod.GetNamespace()).GetLogs(pod.GetName(), &corev1.PodLogOptions{
 		Container: container, Previous: which == "previous", TailLines: new(lines), LimitBytes: new(mostLogBytes), Timestamps: true,
 	}).DoRaw(ctx)
-	if apierrors.IsNotFound(err) { // the pod no longer exists
-		return
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		g.write(filepath.Join(podFolder(pod), container, container, "logs", which+".log"), g.redactor.text(string(text)))
+	case !apierrors.IsNotFound(err): // if it is not found, the pod no longer exists
 		g.miss("the "+which+" log of "+where(pods, pod.GetNamespace(), pod.GetName()), err)
-		return
 	}
-	g.write(filepath.Join(podFolder(pod), container, container, "logs", which+".log"), g.redactor.text(string(text)))
 }
 
 // podFolder returns the directory that contains a pod's logs. The logs in it have the same paths as in the output of `oc adm inspect`.
