@@ -5,7 +5,6 @@ package status
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -290,9 +288,8 @@ func (f *Failure) stalls() stalls {
 
 // isRefusal reports whether the API server rejected a request because of its content and would reject the same request again.
 func isRefusal(err error) bool {
-	status := apierrors.APIStatus(nil)
-	return errors.As(err, &status) && slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, status.Status().Code)
+	return slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, responseOf(err).Code)
 }
 
 // stalls returns when a cause of missing pods makes an Echo stall.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/internal/status/message"
@@ -29,11 +30,7 @@ func Remedy(err error) message.Problem {
 		return message.Problem{Text: "the operator cannot complete a change", Quote: err.Error(), Advice: retried}
 	}
 	object := fmt.Sprintf("the %s %s", request.Kind, request.Key.Name)
-	words := request.Err.Error()
-	status := apierrors.APIStatus(nil)
-	if errors.As(request.Err, &status) {
-		words = status.Status().Message
-	}
+	words := cmp.Or(responseOf(request.Err).Message, request.Err.Error())
 	switch err := request.Err; {
 	case IsDenied(err):
 		return message.Problem{Text: "an admission webhook or policy denies " + object, Quote: words, Advice: policy}
@@ -68,8 +65,16 @@ func after(words, message string) string {
 
 // IsQuotaExceeded reports whether the API server rejects a request because of a resource quota.
 func IsQuotaExceeded(err error) bool {
-	status := apierrors.APIStatus(nil)
-	return errors.As(err, &status) && !IsDenied(err) && quotaRemedy(status.Status().Message, "") != (message.Problem{})
+	return !IsDenied(err) && quotaRemedy(responseOf(err).Message, "") != (message.Problem{})
+}
+
+// responseOf returns the API server's response to a request that failed, or the zero value if the error is not a response.
+func responseOf(err error) metav1.Status {
+	response := apierrors.APIStatus(nil)
+	if errors.As(err, &response) {
+		return response.Status()
+	}
+	return metav1.Status{}
 }
 
 // quotaRemedy returns the problem for an object that a resource quota rejects, or the zero value if the API server's message is about
@@ -97,11 +102,7 @@ func quotaRemedy(words, object string) message.Problem {
 // k8s.io/apiserver/pkg/admission/plugin/webhook/errors/statuserror.go and
 // k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
 func IsDenied(err error) bool {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) {
-		return false
-	}
-	message := status.Status().Message
+	message := responseOf(err).Message
 	_, webhook, found := strings.Cut(message, `admission webhook "`)
 	return found && strings.Contains(webhook, `" denied the request`) || strings.Contains(message, " denied request: ")
 }
