@@ -46,20 +46,19 @@ func (t Transition) EventNote() string { return message.Truncate(t.Note, maxNote
 
 // transitions returns the transitions between two statuses of an Echo, given the outcome o that the second status reports.
 func transitions(before, after *v1.EchoStatus, o outcome, seen Observation) []Transition {
-	var ready []Transition
+	news := nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes)
 	if o.isNews(before.Conditions) {
 		whole := message.Join(o.problem.String(), message.Join(o.notes...), o.counts)
-		ready = []Transition{{Reason: o.event, Action: actionReconcile, Note: cmp.Or(o.eventNote, whole)}}
+		news = append(news, Transition{Reason: o.event, Action: actionReconcile, Note: cmp.Or(o.eventNote, whole)})
 	}
-	var routes []Transition
 	was := meta.FindStatusCondition(before.Conditions, v1.ConditionDegraded)
 	switch wasDegraded := isDegradedByRoutes(was); {
 	case o.routes != (cause{}) && (!wasDegraded || was.Reason != o.routes.reason.String()) && o.degradedReason == o.routes.reason:
-		routes = []Transition{{Reason: o.routes.reason, Action: actionReconcile, Note: o.routes.problem.String()}}
+		news = append(news, Transition{Reason: o.routes.reason, Action: actionReconcile, Note: o.routes.problem.String()})
 	case wasDegraded && o.degraded != metav1.ConditionTrue && !o.final && o.routed:
-		routes = []Transition{{Reason: v1.EventRouteAccepted, Action: actionReconcile, Note: "The Echo's Gateways use its routes again."}}
+		news = append(news, Transition{Reason: v1.EventRouteAccepted, Action: actionReconcile, Note: "The Echo's Gateways use its routes again."})
 	}
-	return slices.Concat(nodeTransitions(before.NodeProblems, after.NodeProblems, seen.Nodes), ready, routes)
+	return news
 }
 
 // isDegradedByRoutes reports whether a Degraded condition, which may be nil, is True because of the Echo's routes.
