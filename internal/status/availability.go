@@ -81,19 +81,21 @@ func (a availability) counts(hasCause bool) string {
 // isStuck reports whether pods have been missing for longer than the deadline and no change is being rolled out.
 func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
 
-// rollout returns a sentence that describes the progress of a rollout.
-func (a availability) rollout() string {
+// progress returns the Progressing condition, and a sentence that describes the progress of a rollout.
+func (a availability) progress() (value metav1.ConditionStatus, reason v1.Reason, rollout string) {
 	switch {
 	case a.ready:
-		return "All changes are rolled out."
+		return metav1.ConditionFalse, v1.ReasonRolledOut, "All changes are rolled out."
 	case a.progressing && a.first:
-		return fmt.Sprintf("The pods are being created: %d of %d exist.", a.updated, a.want)
+		return metav1.ConditionTrue, v1.ReasonRollingOut, fmt.Sprintf("The pods are being created: %d of %d exist.", a.updated, a.want)
 	case a.progressing:
-		return fmt.Sprintf("A change is being rolled out: %d of %d pods are updated.", a.updated, a.want)
+		return metav1.ConditionTrue, v1.ReasonRollingOut,
+			fmt.Sprintf("A change is being rolled out: %d of %d pods are updated.", a.updated, a.want)
 	case a.isStuck():
-		return fmt.Sprintf("There has been no progress for %.0f minutes.", objects.ProgressDeadline.Minutes())
+		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded,
+			fmt.Sprintf("There has been no progress for %.0f minutes.", objects.ProgressDeadline.Minutes())
 	default:
-		return "No change is being rolled out."
+		return metav1.ConditionFalse, v1.ReasonPodsNotReady, "No change is being rolled out."
 	}
 }
 
@@ -129,20 +131,6 @@ func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason
 		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded, v1.EventNotReady
 	default:
 		return metav1.ConditionFalse, v1.ReasonPodsNotReady, v1.EventNotReady
-	}
-}
-
-// progress returns the Progressing condition.
-func (a availability) progress() (metav1.ConditionStatus, v1.Reason) {
-	switch {
-	case a.ready:
-		return metav1.ConditionFalse, v1.ReasonRolledOut
-	case a.progressing:
-		return metav1.ConditionTrue, v1.ReasonRollingOut
-	case a.isStuck():
-		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded
-	default:
-		return metav1.ConditionFalse, v1.ReasonPodsNotReady
 	}
 }
 

@@ -56,10 +56,11 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause
 
 // podsOutcome returns the outcome of a reconcile that succeeded. The readiness of an Echo depends only on its pods.
 func podsOutcome(pods availability, why causes) outcome {
-	o := outcome{routes: why.routes, routed: why.routed, rollout: pods.rollout(), phase: pods.phase(why), notes: why.notes}
+	o := outcome{routes: why.routes, routed: why.routed, phase: pods.phase(why), notes: why.notes}
+	o.progressing, o.progressingReason, o.rollout = pods.progress()
 	o.problem = cmp.Or(why.pods.problem, why.routes.problem)
 	if o.problem == (message.Problem{}) && pods.isStuck() {
-		o.problem = message.Problem{Text: pods.rollout(),
+		o.problem = message.Problem{Text: o.rollout,
 			Advice: "Check the log and the readiness probe of the pods: their container must listen on spec.port."}
 	}
 	o.counts = pods.counts(o.problem != (message.Problem{}))
@@ -67,7 +68,6 @@ func podsOutcome(pods availability, why causes) outcome {
 		o.notes = append([]string{why.routes.problem.Headline()}, o.notes...)
 	}
 	o.ready, o.readyReason, o.event = pods.readiness(why.pods)
-	o.progressing, o.progressingReason = pods.progress()
 	o.degraded, o.degradedReason = pods.degradation(why)
 	o.attention = o.problem
 	if !pods.isStuck() && !why.pods.lasting {
