@@ -75,7 +75,12 @@ func PodOf(pod *corev1.Pod) *Pod {
 	p := &Pod{
 		podBase: podBaseOf(pod), CreationTimestamp: pod.CreationTimestamp, Labels: pod.Labels, Echo: EchoOf(pod), Check: CheckOf(pod),
 		AppliedHash: pod.Annotations[v1.AppliedHashAnnotation], OfReplicaSet: owner != nil && owner.Kind == "ReplicaSet",
-		TLSSecret: tlsSecret(pod), Reason: pod.Status.Reason, Message: pod.Status.Message,
+		Reason: pod.Status.Reason, Message: pod.Status.Message,
+	}
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Name == tlsVolume && volume.Secret != nil {
+			p.TLSSecret = volume.Secret.SecretName
+		}
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {

@@ -253,16 +253,6 @@ const (
 	tlsFolder = "/etc/echo-server/tls"
 )
 
-// tlsSecret returns the name of the Secret that contains a pod's certificate, or an empty string if the pod does not serve HTTPS.
-func tlsSecret(pod *corev1.Pod) string {
-	for i := range pod.Spec.Volumes {
-		if volume := &pod.Spec.Volumes[i]; volume.Name == tlsVolume && volume.Secret != nil {
-			return volume.Secret.SecretName
-		}
-	}
-	return ""
-}
-
 // tlsEnvironment returns the environment variables that make the operator's own echo server serve HTTPS, if the Echo has TLS.
 func tlsEnvironment(echo *v1.Echo, required TLSProfile) []*corev1ac.EnvVarApplyConfiguration {
 	if !hasTLS(&echo.Spec) {
