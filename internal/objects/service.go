@@ -94,8 +94,7 @@ func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unst
 		return want
 	}
 	want = want.DeepCopy()
-	spec, _ := want.Object["spec"].(map[string]any)
-	spec["ipFamilies"] = []any{desired[0], string(found[1])}
+	want.Object["spec"].(map[string]any)["ipFamilies"] = []any{desired[0], string(found[1])}
 	return want
 }
 
