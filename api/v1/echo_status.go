@@ -1,8 +1,6 @@
 package v1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // EchoStatus defines the observed state of an Echo.
 type EchoStatus struct {
