@@ -64,7 +64,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			listener = "https"
 		}
 		h.metrics.ended(listener, r, e.StatusOrOK(), time.Since(e.Began))
-		isProbe := target == routeLive || target == routeReady
+		isProbe := target == "/-/livez" || target == "/-/readyz"
 		if !e.OverBudget && !isProbe && !grpc.IsHealthCheck(r) {
 			exchange.LogAccess(h.log, e, r)
 		}
@@ -95,7 +95,7 @@ func (h *handler) sign(header http.Header, r *http.Request) {
 }
 
 // route dispatches a request to the handler for its route. It does not use http.ServeMux, which redirects some paths that must be echoed.
-func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
+func (h *handler) route(e *exchange.Exchange, r *http.Request, target string) {
 	if r.Method == http.MethodConnect { // any 2xx status would mean that a tunnel is open (RFC 9110, 9.3.6)
 		exchange.Reject(e, http.StatusMethodNotAllowed, "this server is not a proxy")
 		return
@@ -105,19 +105,19 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target route) {
 		return
 	}
 	switch target {
-	case routeEcho:
+	case "":
 		h.echo(e, r)
-	case routeLive:
+	case "/-/livez":
 		health(e, true)
-	case routeReady:
+	case "/-/readyz":
 		health(e, !h.life.draining.Load())
-	case routeBody:
+	case "/-/body":
 		h.streamBody(e, r)
-	case routeWebSocket:
+	case "/-/ws":
 		h.webSocket.Serve(e, r)
-	case routeEvents:
+	case "/-/sse":
 		h.events(e, r, time.Second)
-	case routeUnknown:
+	default:
 		exchange.Reject(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws, and sse")
 	}
 }
@@ -132,41 +132,19 @@ func health(w http.ResponseWriter, healthy bool) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// reserved is the prefix of paths with a special meaning. Requests to all other paths are echoed, unless the path ends in a stream route.
-const reserved = "/-/"
-
-// route specifies what the server does with a request.
-type route int
-
-const (
-	routeEcho route = iota
-	routeLive
-	routeReady
-	routeBody
-	routeWebSocket
-	routeEvents
-	routeUnknown
-)
-
-// routeOf returns the route for a path. Stream routes exist under any prefix, so that they are reachable through an Ingress with a path.
-// Probe routes exist only at the root, because load balancers send probes without the prefix, and an application's path may end like a
-// probe route.
-func routeOf(path string) route {
-	switch {
-	case path == "/-/livez":
-		return routeLive
-	case path == "/-/readyz":
-		return routeReady
-	case strings.HasSuffix(path, "/-/body"):
-		return routeBody
-	case strings.HasSuffix(path, "/-/ws"):
-		return routeWebSocket
-	case strings.HasSuffix(path, "/-/sse"):
-		return routeEvents
-	case strings.HasPrefix(path, reserved):
-		return routeUnknown
+// routeOf returns the route for a path: a path that begins with /-/, or "" for an echo. Stream routes exist under any prefix, so that they
+// are reachable through an Ingress with a path. Other routes exist only at the root, because load balancers send probes without the prefix,
+// and an application's path may end like a probe route.
+func routeOf(path string) string {
+	for _, stream := range []string{"/-/body", "/-/ws", "/-/sse"} {
+		if strings.HasSuffix(path, stream) {
+			return stream
+		}
 	}
-	return routeEcho
+	if strings.HasPrefix(path, "/-/") {
+		return path
+	}
+	return ""
 }
 
 // routedPath returns the decoded path of a URL. An escaped slash stays escaped, because it is not a separator (RFC 3986, 2.2).
