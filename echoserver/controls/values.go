@@ -90,15 +90,20 @@ func OneOf[T ~string](reason string, values ...T) func(string) (T, error) {
 	}
 }
 
+// ByName returns a function that parses the name of a value. Errors consist of the quoted text, followed by the given reason.
+func ByName[T any](reason string, values map[string]T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		value, ok := values[text]
+		if !ok {
+			return value, fmt.Errorf("%q %s", text, reason)
+		}
+		return value, nil
+	}
+}
+
 // ParseBoolean parses "true" and "false".
 func ParseBoolean(text string) (bool, error) {
-	switch text {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, fmt.Errorf("%q is neither true nor false", text)
+	return ByName("is neither true nor false", map[string]bool{"true": true, "false": false})(text)
 }
 
 // tokenCharacters are the characters that a header name can contain in addition to letters and digits (RFC 9110, 5.6.2).

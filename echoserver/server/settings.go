@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +82,8 @@ func (s *Settings) options() []option {
 		{"identity", "true", "`true|false`: whether responses include the pod, node, addresses, and version",
 			controls.Into(&s.showIdentity, controls.ParseBoolean)},
 		{"log-level", "info", "the lowest `LEVEL` of log lines: info, or debug, which adds WebSocket handshakes",
-			controls.Into(&s.LogLevel, parseLogLevel)},
+			controls.Into(&s.LogLevel, controls.ByName("is neither info nor debug",
+				map[string]slog.Level{"info": slog.LevelInfo, "debug": slog.LevelDebug}))},
 		{"response-body", "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
 		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.tls.Address, parseAddress)},
 		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key, and ca.crt",
@@ -91,7 +93,8 @@ func (s *Settings) options() []option {
 			controls.Into(&s.tls.ClientCertificate, controls.OneOf("is not None, Request, or Require",
 				transport.ClientCertificateNone, transport.ClientCertificateRequest, transport.ClientCertificateRequire))},
 		{"tls-min-version", "VersionTLS12", "the lowest `VERSION` of TLS: VersionTLS12 or VersionTLS13",
-			controls.Into(&s.tls.MinVersion, transport.ParseVersion)},
+			controls.Into(&s.tls.MinVersion, controls.ByName("is not VersionTLS12 or VersionTLS13",
+				map[string]uint16{"VersionTLS12": tls.VersionTLS12, "VersionTLS13": tls.VersionTLS13}))},
 		{"tls-ciphers", "", "the TLS 1.2 `CIPHERS` as IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
 			optional(&s.tls.Ciphers, transport.ParseCiphers)},
 	}
@@ -134,16 +137,6 @@ func parseFolder(text string) (string, error) {
 		return "", errors.New(`"" is not a directory such as /etc/echo-server/tls`)
 	}
 	return text, nil
-}
-
-func parseLogLevel(text string) (slog.Level, error) {
-	switch text {
-	case "info":
-		return slog.LevelInfo, nil
-	case "debug":
-		return slog.LevelDebug, nil
-	}
-	return 0, fmt.Errorf("%q is neither info nor debug", text)
 }
 
 func asIs(text string) (string, error) { return text, nil }

@@ -31,17 +31,6 @@ type TLSSettings struct {
 	Ciphers           []uint16 // for TLS 1.2; nil means crypto/tls's default
 }
 
-// ParseVersion parses the minimum TLS version.
-func ParseVersion(text string) (uint16, error) {
-	switch text {
-	case "VersionTLS12":
-		return tls.VersionTLS12, nil
-	case "VersionTLS13":
-		return tls.VersionTLS13, nil
-	}
-	return 0, fmt.Errorf("%q is not VersionTLS12 or VersionTLS13", text)
-}
-
 // ParseCiphers parses the names of cipher suites, including insecure ones, because a user who names one has a client that needs it.
 func ParseCiphers(text string) ([]uint16, error) {
 	known := map[string]uint16{}
