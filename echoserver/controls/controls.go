@@ -5,7 +5,6 @@ package controls
 
 import (
 	"cmp"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -205,22 +204,18 @@ func queryControls(query string) (url.Values, error) {
 // beginsWithPrefix reports whether a query begins with queryPrefix, whose characters may be escaped.
 func beginsWithPrefix(query string) bool {
 	for i := range len(queryPrefix) {
-		if query == "" {
+		length := 1
+		if strings.HasPrefix(query, "%") {
+			length = len("%65")
+		}
+		if len(query) < length {
 			return false
 		}
-		next := [1]byte{query[0]}
-		if query = query[1:]; next[0] == '%' {
-			if len(query) < 2 {
-				return false
-			}
-			if _, err := hex.Decode(next[:], []byte(query[:2])); err != nil {
-				return false
-			}
-			query = query[2:]
-		}
-		if next[0] != queryPrefix[i] {
+		char, err := url.QueryUnescape(query[:length])
+		if err != nil || char != queryPrefix[i:i+1] {
 			return false
 		}
+		query = query[length:]
 	}
 	return true
 }
