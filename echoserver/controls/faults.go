@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,13 +167,7 @@ func (c *Counts) key(r *http.Request, number int, client func(*http.Request) str
 
 // Hash returns a key for several strings.
 func (c *Counts) Hash(parts ...string) uint64 {
-	var hash maphash.Hash
-	hash.SetSeed(c.seed)
-	for _, part := range parts {
-		_, _ = hash.WriteString(part) // never fails
-		_ = hash.WriteByte(0)         // never fails
-	}
-	return hash.Sum64()
+	return maphash.String(c.seed, strings.Join(parts, "\x00"))
 }
 
 // Next counts a request and returns the number of requests with the same key, including this request.
