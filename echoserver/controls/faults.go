@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,16 +97,13 @@ func (c *Chooser) ForHandshake(r *http.Request) (Controls, error) {
 	if c.policy == None {
 		return Controls{}, nil
 	}
+	headers := http.Header{}
+	if name := http.CanonicalHeaderKey(headerPrefix + handshake); r.Header[name] != nil {
+		headers[name] = r.Header[name]
+	}
 	query, err := queryControls(r.URL.RawQuery)
-	name := http.CanonicalHeaderKey(headerPrefix + handshake)
-	headers, parameters := http.Header{}, url.Values{}
-	if values, ok := r.Header[name]; ok {
-		headers[name] = values
-	}
-	if values, ok := query[handshake]; ok {
-		parameters[handshake] = values
-	}
-	return Controls{}.requestedBy(headers, parameters, err, c.policy)
+	maps.DeleteFunc(query, func(name string, _ []string) bool { return name != handshake })
+	return Controls{}.requestedBy(headers, query, err, c.policy)
 }
 
 // applies determines whether a fault applies to a request, based on chance and on the number of earlier requests with the same key.
