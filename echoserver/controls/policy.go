@@ -27,14 +27,11 @@ const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTRO
 // network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
-	if err != nil {
-		return 0, err
-	}
 	isLogin := status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired
 	if p != Full && isLogin {
 		return 0, fmt.Errorf("%d requests a login; %s", status, needsFull)
 	}
-	return status, nil
+	return status, err
 }
 
 // parseConnection parses a connection fault. Unless the policy is Full, it rejects all connection faults. Gateways stop using a server
