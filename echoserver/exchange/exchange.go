@@ -37,7 +37,7 @@ type Exchange struct {
 
 // New returns an exchange for a request.
 func New(w http.ResponseWriter, r *http.Request) *Exchange {
-	return &Exchange{ResponseWriter: w, ID: requestID(r.Header), Began: time.Now()}
+	return &Exchange{ResponseWriter: w, ID: cmp.Or(SentRequestID(r.Header), NewRequestID()), Began: time.Now()}
 }
 
 // Acquire acquires bytes for large or long-lived data, and reports whether the budget allows it. The exchange holds the bytes until it ends
@@ -99,14 +99,6 @@ func SentRequestID(headers http.Header) string {
 		return id
 	}
 	return ""
-}
-
-// requestID returns the request's X-Request-Id, or a new ID.
-func requestID(headers http.Header) string {
-	if id := SentRequestID(headers); id != "" {
-		return id
-	}
-	return NewRequestID()
 }
 
 // NewRequestID returns a new request ID, which does not have to be secret.

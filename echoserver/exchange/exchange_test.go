@@ -27,7 +27,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-func TestRequestID(t *testing.T) {
+func TestNew_choosesID(t *testing.T) {
 	generated, seen := regexp.MustCompile("^[89a-f][0-9a-f]{15}$"), map[string]bool{}
 	for name, c := range map[string]struct {
 		headers http.Header
@@ -41,7 +41,7 @@ func TestRequestID(t *testing.T) {
 		"the first of several": {http.Header{"X-Request-Id": {"a", "b"}}, "a"},
 		"of another header":    {http.Header{"X-Correlation-Id": {"a"}}, ""},
 	} {
-		got := requestID(c.headers)
+		got := New(nil, &http.Request{Header: c.headers}).ID
 		if c.taken != "" && got != c.taken || c.taken == "" && !generated.MatchString(got) {
 			t.Errorf("%s: the ID is %q, want %q", name, got, c.taken)
 		}
