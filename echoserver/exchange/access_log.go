@@ -78,8 +78,5 @@ func printable(text string) string {
 // mustEscape reports whether a character is a control character, a format character, or U+FFFD. Format characters can change the direction
 // of text, and U+FFFD may stand for invalid UTF-8.
 func mustEscape(char rune) bool {
-	if char < utf8.RuneSelf {
-		return unicode.IsControl(char)
-	}
-	return char == utf8.RuneError || unicode.In(char, unicode.Cc, unicode.Cf)
+	return unicode.IsControl(char) || char == utf8.RuneError || unicode.Is(unicode.Cf, char)
 }
