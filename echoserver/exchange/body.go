@@ -62,16 +62,24 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	if err != nil || len(beginning) == 0 {
 		return nil, err
 	}
-	rest := source
-	if len(beginning) < MaxShown {
-		rest = http.NoBody
-	} else if !e.Acquire(restBuffer) {
+	mayHaveRest := len(beginning) == MaxShown
+	if mayHaveRest && !e.Acquire(restBuffer) {
 		return nil, ErrOverBudget
 	}
 	controller := http.NewResponseController(e)
 	_ = controller.SetReadDeadline(e.Began.Add(bodyTimeout)) // if this fails, so does reading
 	_ = controller.SetWriteDeadline(e.Began.Add(bodyTimeout + ResponseTimeout))
-	return digestBody(beginning, rest)
+	digest := sha256.New()
+	digest.Write(beginning)
+	rest := int64(0)
+	if mayHaveRest {
+		if rest, err = io.CopyBuffer(digest, source, make([]byte, restBuffer)); err != nil {
+			return nil, err
+		}
+	}
+	b := &Body{Size: int64(len(beginning)) + rest, SHA256: hex.EncodeToString(digest.Sum(nil)), Truncated: rest > 0}
+	b.Data, b.Encoding = shown(beginning, b.Truncated)
+	return b, nil
 }
 
 // readBeginning reads at most MaxShown bytes. It acquires memory as the bytes arrive, because clients may announce more bytes than they
@@ -96,22 +104,6 @@ func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 			beginning = append(make([]byte, 0, larger), beginning...)
 		}
 	}
-}
-
-// digestBody describes a body, given the beginning of the body and a source for the rest.
-func digestBody(beginning []byte, source io.Reader) (*Body, error) {
-	digest := sha256.New()
-	digest.Write(beginning)
-	rest := int64(0)
-	if source != http.NoBody {
-		var err error
-		if rest, err = io.CopyBuffer(digest, source, make([]byte, restBuffer)); err != nil {
-			return nil, err
-		}
-	}
-	b := &Body{Size: int64(len(beginning)) + rest, SHA256: hex.EncodeToString(digest.Sum(nil)), Truncated: rest > 0}
-	b.Data, b.Encoding = shown(beginning, b.Truncated)
-	return b, nil
 }
 
 // shown returns data as text, and the encoding of the text. If UTF-8 data was cut within a character, shown drops the incomplete character.

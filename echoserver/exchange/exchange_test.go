@@ -116,7 +116,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-func TestDigestBody_returnsReadErrors(t *testing.T) {
+func TestReadBody_returnsReadErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, size := range []int{0, 10, MaxShown + 10} {
 		if _, err := digested(io.MultiReader(strings.NewReader(echotest.Payload(size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
@@ -125,8 +125,8 @@ func TestDigestBody_returnsReadErrors(t *testing.T) {
 	}
 }
 
-// TestDigestBody_truncatesAtLimit reads bodies whose sizes are close to MaxShown, and bodies in which a character straddles the limit.
-func TestDigestBody_truncatesAtLimit(t *testing.T) {
+// TestReadBody_truncatesAtLimit reads bodies whose sizes are close to MaxShown, and bodies in which a character straddles the limit.
+func TestReadBody_truncatesAtLimit(t *testing.T) {
 	const limit = 64 << 10
 	base := strings.Repeat("x", limit-4)
 	for name, c := range map[string]struct {
@@ -156,16 +156,10 @@ func TestDigestBody_truncatesAtLimit(t *testing.T) {
 	}
 }
 
-// digested reads and describes a body as ReadBody does, but without a budget.
+// digested reads and describes a body without a budget.
 func digested(source io.Reader) (*Body, error) {
-	beginning, err := readBeginning(source, func(int64) bool { return true })
-	if err != nil || len(beginning) < MaxShown {
-		source = http.NoBody
-	}
-	if err != nil {
-		return nil, err
-	}
-	return digestBody(beginning, source)
+	r := httptest.NewRequest(http.MethodPost, "/", source)
+	return ReadBody(New(httptest.NewRecorder(), r), r)
 }
 
 // FuzzRawPath checks that the logged text contains no query, no user, and no character that a terminal acts on.
