@@ -172,14 +172,12 @@ func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, 
 		c.patience = betweenMessages
 	}
 	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
-	if !c.Acquire(callCost) {
+	isStream := spec.StreamType != connect.StreamTypeUnary
+	if !c.Acquire(callCost) || isStream && !c.Acquire(streamCost) {
 		return nil, c.outOfMemory()
 	}
-	if spec.StreamType == connect.StreamTypeUnary {
+	if !isStream {
 		return ctx, nil
-	}
-	if !c.Acquire(streamCost) {
-		return nil, c.outOfMemory()
 	}
 	c.watching.Go(func() {
 		select {
