@@ -95,7 +95,7 @@ func NewHandler(c Config) *Handler {
 	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
 	h.add("Echo", "EchoTwo", "EchoThree")(grpcecho.NewGrpcEchoHandler(&gatewayAPIService{handler: h}, echoes))
 	short := h.options(maxShortMessage)
-	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{draining: c.Describer.Draining, notReady: c.NotReady}, short))
+	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{h}, short))
 	reflector := grpcreflect.NewStaticReflector(echov1.EchoName, grpcecho.GrpcEchoName, grpchealth.HealthV1ServiceName,
 		grpcreflect.ReflectV1ServiceName, grpcreflect.ReflectV1AlphaServiceName)
 	h.add("ServerReflectionInfo")(grpcreflect.NewHandlerV1(reflector, short))
@@ -215,10 +215,7 @@ func (jsonCodec) Unmarshal(data []byte, message any) error {
 const statusServiceUnknown grpchealth.Status = 3
 
 // healthChecker implements grpchealth.Checker and grpchealth.Watcher.
-type healthChecker struct {
-	draining func() bool
-	notReady <-chan struct{} // closed when the server begins to drain
-}
+type healthChecker struct{ handler *Handler }
 
 var _ grpchealth.Watcher = (*healthChecker)(nil) // grpchealth checks this only at run time
 
@@ -231,7 +228,7 @@ func (h *healthChecker) Check(ctx context.Context, request *grpchealth.CheckRequ
 			return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service "+exchange.Truncate(request.Service)))
 		}
 		status = statusServiceUnknown
-	case h.draining():
+	case h.handler.Describer.Draining():
 		status = grpchealth.StatusNotServing
 	}
 	return &grpchealth.CheckResponse{Status: status}, nil
@@ -242,7 +239,7 @@ func (h *healthChecker) Watch(ctx context.Context, _ *grpchealth.CheckRequest, o
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-h.notReady:
+		case <-h.handler.NotReady:
 			onChange()
 		case <-ctx.Done():
 		}
