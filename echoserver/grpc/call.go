@@ -88,15 +88,12 @@ func (c *call) Read(p []byte) (int, error) {
 	if !c.acquire(messageFactor * (min(c.received, limit) - before)) {
 		return 0, c.outOfMemory()
 	}
-	switch {
+	switch cause := c.cause(); {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
 		c.clearReadDeadline()
 		return n, err
-	}
-	cause := c.cause()
-	switch {
 	case cause != nil:
 		c.err = callError(cause)
 	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to expire
