@@ -208,10 +208,7 @@ type callInterceptor struct{}
 func (callInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		response, err := next(ctx, request)
-		if err = callOf(ctx).handled(err); err != nil {
-			return nil, err
-		}
-		return response, nil
+		return response, callOf(ctx).handled(err)
 	}
 }
 
