@@ -81,24 +81,18 @@ const (
 	maxSecretWord = 16
 )
 
-// isSecretName reports whether the name of a header contains a word for a secret. It allocates no memory, because the server calls it for
-// every header of every request.
+// isSecretName reports whether the name of a header contains a word for a secret. It allocates no memory unless the name contains an
+// underscore, because the server calls it for every header of every request.
 func isSecretName(name string) bool {
 	if strings.HasPrefix(name, "X-Amzn-Oidc-") { // the user's claims and tokens
 		return true
 	}
 	previous := ""
-	for begin := 0; begin <= len(name); {
-		end := begin
-		for end < len(name) && name[end] != '-' && name[end] != '_' {
-			end++
-		}
-		word := name[begin:end]
+	for word := range strings.SplitSeq(strings.ReplaceAll(name, "_", "-"), "-") {
 		if len(word) >= minSecretWord && isSecretWord(word, previous) {
 			return true
 		}
 		previous = word
-		begin = end + 1
 	}
 	return false
 }
