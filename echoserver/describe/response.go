@@ -163,14 +163,12 @@ func (a *Response) CompactJSON(forHTML bool) []byte { return a.encode(forHTML, "
 // IndentedJSON returns indented JSON, or compact JSON if the result would be longer than maxIndented. To choose compact JSON, it usually
 // needs only the size, in bytes, of the described data.
 func (a *Response) IndentedJSON(described int64) []byte {
-	if described > maxIndented {
-		return a.CompactJSON(false)
+	if described <= maxIndented {
+		if indented := a.encode(false, " "); len(indented) <= maxIndented { // it may be longer because of escapes
+			return indented
+		}
 	}
-	indented := a.encode(false, " ")
-	if len(indented) > maxIndented { // because of escapes
-		return a.CompactJSON(false)
-	}
-	return indented
+	return a.CompactJSON(false)
 }
 
 func (a *Response) encode(forHTML bool, indent string) []byte {
