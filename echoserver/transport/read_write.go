@@ -97,9 +97,8 @@ func (c *Connection) explain(response []byte) error {
 	code, _, _ := strings.Cut(detail, " ")
 	status, _ := strconv.Atoi(code) // net/http always writes a number
 	what := rejection{protocol: "HTTP/1", status: status, reason: statusPrefix + code, detail: detail}
-	if version := proxyVersion(c.header.data); version > 0 && !c.header.isLater {
-		what.protocol = "PROXY v" + strconv.Itoa(version)
-		what.reason, what.detail = ReasonProxyProtocol, detailProxy
+	if proxy := proxyProtocol(c.header.data); proxy != "" && !c.header.isLater {
+		what.protocol, what.reason, what.detail = proxy, ReasonProxyProtocol, detailProxy
 	}
 	return c.report(what)
 }

@@ -154,14 +154,14 @@ func isTLS(beginning []byte) bool {
 	return len(beginning) >= 3 && beginning[0] == 0x16 && beginning[1] == 3 && beginning[2] <= 4
 }
 
-// proxyVersion returns the version of the PROXY protocol header at the beginning of a connection, or 0 for other data. Five bytes are
-// enough to recognize the header.
-func proxyVersion(beginning []byte) int {
+// proxyProtocol returns the name of the PROXY protocol whose header is at the beginning of a connection, or "" for other data. Five bytes
+// are enough to recognize the header.
+func proxyProtocol(beginning []byte) string {
 	switch {
 	case bytes.HasPrefix(beginning, []byte("\r\n\r\n\x00")):
-		return 2
+		return "PROXY v2"
 	case bytes.HasPrefix(append(slices.Clip(beginning), ' '), []byte("PROXY ")):
-		return 1
+		return "PROXY v1"
 	}
-	return 0
+	return ""
 }

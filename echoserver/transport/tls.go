@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -113,17 +112,13 @@ func verify(peer []*x509.Certificate, authority *x509.CertPool) [][]*x509.Certif
 // reportFailure reports a failed handshake. It responds to the client if the client sent a plain HTTP request instead.
 func (c *TLSConnection) reportFailure(err error) {
 	what := rejection{remote: c.RemoteAddr().String(), protocol: "TLS", reason: ReasonHandshake, detail: err.Error()}
-	record, isRecord := errors.AsType[tls.RecordHeaderError](err)
+	record, _ := errors.AsType[tls.RecordHeaderError](err) // all bytes of RecordHeader are 0 if this is another error
 	failed, isNetError := errors.AsType[net.Error](err)
-	version := 0
-	if isRecord {
-		version = proxyVersion(record.RecordHeader[:])
-	}
+	proxy := proxyProtocol(record.RecordHeader[:])
 	switch {
-	case version > 0:
-		what.protocol = "PROXY v" + strconv.Itoa(version)
-		what.reason, what.detail = ReasonProxyProtocol, detailProxy
-	case isRecord && isHTTP(record.RecordHeader):
+	case proxy != "":
+		what.protocol, what.reason, what.detail = proxy, ReasonProxyProtocol, detailProxy
+	case isHTTP(record.RecordHeader):
 		what.protocol, what.status = "HTTP", http.StatusBadRequest
 		what.reason, what.detail = ReasonNoTLS, detailNoTLS
 	case c.carrier.received == 0 || hasLeft(err):
