@@ -181,12 +181,10 @@ func (h *rawHeader) isOf(r *http.Request) bool {
 func (h *rawHeader) names() []string {
 	_, fields, _ := strings.Cut(string(h.data), "\n")
 	names := make([]string, 0, max(0, h.lines-2))
-	for len(fields) > 0 {
-		line, rest, _ := strings.Cut(fields, "\n")
+	for line := range strings.Lines(fields) {
 		if name, _, ok := strings.Cut(line, ":"); ok {
 			names = append(names, name)
 		}
-		fields = rest
 	}
 	return names
 }
