@@ -56,8 +56,9 @@ type rejection struct {
 
 // Reporter counts all rejections, and limits how many it logs per second.
 type Reporter struct {
-	log   *slog.Logger
-	count func(reason string)
+	log *slog.Logger
+	// Count counts a rejection that is not logged, or that the caller has already logged.
+	Count func(reason string)
 
 	mutex   sync.Mutex
 	second  int64 // the Unix time of the last line
@@ -67,15 +68,12 @@ type Reporter struct {
 
 // NewReporter returns a Reporter that calls count for each rejection.
 func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
-	return &Reporter{log: log, count: count}
+	return &Reporter{log: log, Count: count}
 }
-
-// Count counts a rejection that is not logged, or that the caller has already logged.
-func (r *Reporter) Count(reason string) { r.count(reason) }
 
 // report counts and logs a rejection.
 func (r *Reporter) report(what rejection) {
-	r.count(what.reason)
+	r.Count(what.reason)
 	attributes := []any{"protocol", what.protocol, "reason", what.reason, "detail", what.detail[:min(len(what.detail), maxDetail)]}
 	if what.remote != "" {
 		attributes = append(attributes, "remote", what.remote)
