@@ -45,10 +45,7 @@ type Budget struct {
 
 // NewBudget returns a budget that allots a quarter of the memory limit to connections, and a quarter to requests.
 func NewBudget(memory int64) *Budget {
-	b := &Budget{}
-	b.Connections.Limit = memory / 4
-	b.Requests.Limit = memory / 4
-	return b
+	return &Budget{Connections: Pool{Limit: memory / 4}, Requests: Pool{Limit: memory / 4}}
 }
 
 // AvailableMemory returns the soft memory limit, in bytes, that the cgroup or GOMEMLIMIT sets, or unlimitedMemory if neither sets one.
