@@ -99,7 +99,7 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied cont
 	}
 	port := d.Port
 	if secure := transport.TLSConnectionOf(r); secure != nil {
-		port = secure.Port()
+		port = secure.Port
 	}
 	var names []string
 	if c := transport.ConnectionOf(r); c != nil {

@@ -57,7 +57,7 @@ func (l *tlsListener) Accept() (net.Conn, error) {
 	pair := l.certificates.current.Load()
 	under := &carrier{Conn: accepted, handshakes: l.handshakes}
 	secure := tls.Server(under, pair.config)
-	c := &TLSConnection{Conn: secure, carrier: under, reporter: l.reporter, authority: pair.authority, port: l.port}
+	c := &TLSConnection{Conn: secure, carrier: under, reporter: l.reporter, authority: pair.authority, Port: l.port}
 	c.handshake = sync.OnceValue(func() error { return c.runHandshake(secure) })
 	return c, nil
 }
@@ -69,7 +69,7 @@ type TLSConnection struct {
 	carrier   *carrier
 	reporter  *Reporter
 	authority *x509.CertPool
-	port      string
+	Port      string // on which the connection was accepted
 	handshake func() error
 	state     *tls.ConnectionState // set after the handshake
 }
@@ -182,9 +182,6 @@ func (c *TLSConnection) CloseWrite() error {
 
 // NetConn returns the underlying connection, which carries the TLS data.
 func (c *TLSConnection) NetConn() net.Conn { return c.carrier.Conn }
-
-// Port returns the port on which the connection was accepted.
-func (c *TLSConnection) Port() string { return c.port }
 
 // TLSConnectionOf returns a request's TLS connection, or nil if the request did not use TLS.
 func TLSConnectionOf(r *http.Request) *TLSConnection {
