@@ -683,9 +683,9 @@ func TestCloseFor(t *testing.T) {
 	}
 }
 
-// TestUTF8Stream splits each text into three parts, at all possible positions. The parts must be accepted if and only if the whole text is
+// TestUTF8Reader splits each text into three parts, at all possible positions. The parts must be accepted if and only if the whole text is
 // valid UTF-8.
-func TestUTF8Stream(t *testing.T) {
+func TestUTF8Reader(t *testing.T) {
 	// valid strings with characters of each encoded length, and then invalid strings
 	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",
 		"\x80", "\xc0\xaf", "\xc2A", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82A", "\xe2\x82\xc2\xa2", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
@@ -693,9 +693,9 @@ func TestUTF8Stream(t *testing.T) {
 		for first := range len(text) + 1 {
 			for second := range len(text) - first + 1 {
 				second += first
-				var stream utf8Stream
-				got := stream.add([]byte(text[:first])) && stream.add([]byte(text[first:second])) && stream.add([]byte(text[second:])) &&
-					stream.complete()
+				var reader utf8Reader
+				got := reader.add([]byte(text[:first])) && reader.add([]byte(text[first:second])) && reader.add([]byte(text[second:])) &&
+					reader.size == 0
 				if got != utf8.ValidString(text) {
 					t.Errorf("%q cut at %d and %d: it is UTF-8: %t", text, first, second, got)
 				}
