@@ -53,7 +53,8 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 		return err
 	}
 
-	handler := newHandler(s, port(public[0]), life, metrics, log)
+	_, port, _ := net.SplitHostPort(public[0].Addr().String()) // always valid, because it is the address of a TCP listener
+	handler := newHandler(s, port, life, metrics, log)
 	server := newServer(handler, s.maxHeaderBytes, reporter)
 	admin := newAdminServer(newAdmin(life, metrics), reporter)
 	defer func() { _ = admin.Close() }()
@@ -151,11 +152,6 @@ func newAdminServer(handler http.Handler, reporter *transport.Reporter) *http.Se
 	server.Protocols.SetUnencryptedHTTP2(false)
 	server.MaxHeaderBytes = maxAdminHeaders // because the admin handler does not check header sizes
 	return server
-}
-
-func port(listener net.Listener) string {
-	_, port, _ := net.SplitHostPort(listener.Addr().String()) // empty if it is not a TCP listener
-	return port
 }
 
 // shutdownTimeout is how long requests may take after the server stops listening.
