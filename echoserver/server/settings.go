@@ -191,14 +191,12 @@ func parseFlags(options []option, version string, arguments []string, stdout io.
 // unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except those that Kubernetes sets for
 // Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
-	known := map[string]bool{}
-	for _, o := range s.options() {
-		known[o.variable()] = true
-	}
+	options := s.options()
 	ofService := regexp.MustCompile(`_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_[0-9]+_[A-Z]+(_.*)?)?$`)
 	var unknown []string
 	for name := range env {
-		if strings.HasPrefix(name, "ECHO_") && !known[name] && !describe.IsIdentity(name) && !ofService.MatchString(name) {
+		isSetting := slices.ContainsFunc(options, func(o option) bool { return o.variable() == name })
+		if strings.HasPrefix(name, "ECHO_") && !isSetting && !describe.IsIdentity(name) && !ofService.MatchString(name) {
 			unknown = append(unknown, name)
 		}
 	}
