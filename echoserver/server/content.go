@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -44,12 +45,8 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 	case desired.Body != "":
 		return content{mediaType: transport.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
 	}
-	format := desired.Format
-	if format == "" {
-		format = controls.AcceptedFormat(r.Header["Accept"])
-	}
 	echo := h.describer.Describe(e, r, applied, body)
-	switch format {
+	switch cmp.Or(desired.Format, controls.AcceptedFormat(r.Header["Accept"])) {
 	case controls.HTML:
 		data := echo.CompactJSON(true)
 		source, length := h.pages.Echo.With(data)
