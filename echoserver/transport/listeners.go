@@ -102,13 +102,6 @@ func NewEvictingListener(listener net.Listener, limit int) *EvictingListener {
 	return &EvictingListener{Listener: listener, open: evictingSet{limit: limit, evicted: func() {}}}
 }
 
-// Len returns the number of open connections.
-func (l *EvictingListener) Len() int {
-	l.open.mutex.Lock()
-	defer l.open.mutex.Unlock()
-	return len(l.open.open)
-}
-
 // Accept implements net.Listener.
 func (l *EvictingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()

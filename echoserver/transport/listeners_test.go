@@ -129,7 +129,12 @@ func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
 	for range 10 {
 		held = append(held, echotest.Dial(t, inner.Addr().String()))
 	}
-	echotest.Until(t, "the other connections are closed", func() bool { return listener.Len() == 3 })
+	open := func() int {
+		listener.open.mutex.Lock()
+		defer listener.open.mutex.Unlock()
+		return len(listener.open.open)
+	}
+	echotest.Until(t, "the other connections are closed", func() bool { return open() == 3 })
 	if got := echotest.Status("http://" + inner.Addr().String()); got != http.StatusNotFound {
 		t.Errorf("a probe has the response %d", got)
 	}
@@ -139,5 +144,5 @@ func TestNewEvictingListener_acceptsProbeBeyondLimit(t *testing.T) {
 	for _, each := range held {
 		_ = each.Close()
 	}
-	echotest.Until(t, "all connections are forgotten", func() bool { return listener.Len() == 0 })
+	echotest.Until(t, "all connections are forgotten", func() bool { return open() == 0 })
 }
