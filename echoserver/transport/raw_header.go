@@ -170,10 +170,7 @@ func (h *rawHeader) isOf(r *http.Request) bool {
 	if !h.ended {
 		return false
 	}
-	rest, ok := bytes.CutPrefix(h.data, []byte(r.Method))
-	if ok {
-		rest, ok = bytes.CutPrefix(rest, []byte(" "+r.RequestURI+" HTTP/1."))
-	}
+	rest, ok := bytes.CutPrefix(h.data, []byte(r.Method+" "+r.RequestURI+" HTTP/1."))
 	return ok && len(rest) > 1 && (rest[1] == '\r' || rest[1] == '\n')
 }
 
