@@ -237,9 +237,7 @@ func (a *Response) facts() [][2]string {
 	for _, name := range slices.Sorted(maps.Keys(a.Server.Info)) {
 		facts = append(facts, [2]string{name, a.Server.Info[name]})
 	}
-	if a.Applied != nil {
-		facts = append(facts, [2]string{"applied", a.Applied.String()})
-	}
+	facts = append(facts, [2]string{"applied", a.Applied.String()})
 	for _, name := range slices.Sorted(maps.Keys(a.Request.Trailers)) {
 		for _, value := range a.Request.Trailers[name] {
 			facts = append(facts, [2]string{"trailer " + printable(name), value})
