@@ -99,8 +99,7 @@ func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Du
 		return
 	}
 	controller := http.NewResponseController(e)
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	ticks := time.Tick(interval)
 	for number := firstEvent(r.Header.Get("Last-Event-ID")); ; number++ {
 		stalled := time.Now().Add(exchange.StallTimeout)
 		deadline := errors.Join(controller.SetReadDeadline(stalled), controller.SetWriteDeadline(stalled))
@@ -109,7 +108,7 @@ func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Du
 			return
 		}
 		select {
-		case <-ticker.C:
+		case <-ticks:
 		case <-h.life.ending:
 			return
 		case <-r.Context().Done():

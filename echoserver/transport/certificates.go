@@ -47,8 +47,7 @@ type failure struct {
 func AwaitCertificates(ctx context.Context, s TLSSettings, metrics *TLSMetrics, log *slog.Logger) (*Certificates, error) {
 	c := &Certificates{settings: s, metrics: metrics, log: log}
 	deadline := time.After(certificateWait)
-	poll := time.NewTicker(certificatePoll)
-	defer poll.Stop()
+	poll := time.Tick(certificatePoll)
 	for {
 		_, err := c.load()
 		if err == nil {
@@ -56,7 +55,7 @@ func AwaitCertificates(ctx context.Context, s TLSSettings, metrics *TLSMetrics, 
 		}
 		err = fmt.Errorf("TLS: %s: %w", s.source(), err)
 		select {
-		case <-poll.C:
+		case <-poll:
 		case <-deadline:
 			return nil, err
 		case <-ctx.Done():
@@ -75,11 +74,10 @@ func (s *TLSSettings) source() string {
 
 // Follow reloads the files whenever they change, until ctx is done.
 func (c *Certificates) Follow(ctx context.Context) {
-	poll := time.NewTicker(rotationPoll)
-	defer poll.Stop()
+	poll := time.Tick(rotationPoll)
 	for {
 		select {
-		case <-poll.C:
+		case <-poll:
 			c.Rotate()
 		case <-ctx.Done():
 			return
