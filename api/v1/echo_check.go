@@ -12,20 +12,20 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name",order=78,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Name string `json:"name"`
 
-	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. By default, it uses the time zone of the kube-controller-manager, usually UTC.
+	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. The time zone is that of the kube-controller-manager, usually UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
 
-	// url is the URL to send requests to. Defaults to status.externalURL. A URL that does not belong to the Echo requires that an administrator sets the operator's CHECK_URLS to any, for example in its Subscription.
+	// url is the URL to send requests to. Defaults to status.externalURL. If it is not status.url or status.externalURL, or below one of them, an administrator must set the operator's environment variable CHECK_URLS to any.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	URL string `json:"url,omitempty"`
 
-	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. This field requires that an administrator sets the operator's CHECK_URLS to any, for example in its Subscription.
+	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. An administrator must set the operator's environment variable CHECK_URLS to any.
 	// +kubebuilder:validation:MaxLength=320
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Address",order=81,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
@@ -38,7 +38,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are the groups of facts to examine, such as request or tls. Defaults to the groups that are quick and do not disrupt the echo servers. A check with an unknown group does not run.
+	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups but timeouts, which takes up to 30 seconds, and outlierDetection, which can make a gateway stop using the echo servers. A check with a group that does not exist does not run.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
@@ -47,7 +47,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect lists the requirements for facts. The check fails if a fact is unknown or does not meet a requirement.
+	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement or could not be determined.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
@@ -71,13 +71,13 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Fact",order=85,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Fact string `json:"fact"`
 
-	// operator compares the fact with the values: In, NotIn, AtLeast, or AtMost. Defaults to In. A check with an unknown operator does not run.
+	// operator compares the fact with the values: In, NotIn, AtLeast, or AtMost. Defaults to In. A check with another operator does not run.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Operator",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:In","urn:alm:descriptor:com.tectonic.ui:select:NotIn","urn:alm:descriptor:com.tectonic.ui:select:AtLeast","urn:alm:descriptor:com.tectonic.ui:select:AtMost"}
 	Operator string `json:"operator,omitempty"`
 
-	// values are the values to compare the fact with, such as kept. AtLeast and AtMost require exactly one value: a whole number with an optional unit, such as 14, 10Mi, or 30s.
+	// values are the values to compare the fact with, such as kept for client.address. AtLeast and AtMost require exactly one value: a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=256
@@ -105,7 +105,7 @@ type EchoCheckStatus struct {
 	// +required
 	Name string `json:"name"`
 
-	// lastConclusiveTime is the time when the last run that had a conclusion finished.
+	// lastConclusiveTime is when the last run with the result Passed or Failed finished.
 	// +optional
 	LastConclusiveTime *metav1.Time `json:"lastConclusiveTime,omitempty"`
 

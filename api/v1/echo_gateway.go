@@ -2,12 +2,12 @@ package v1
 
 // EchoGateway is the configuration of the Gateway API routes.
 type EchoGateway struct {
-	// enabled specifies whether to create the routes: an HTTPRoute, and the GRPCRoute and the BackendTLSPolicy that the other fields configure. If another field of the gateway is set, this field is required. Defaults to false.
+	// enabled specifies whether to create an HTTPRoute, a GRPCRoute if grpc is set, and a BackendTLSPolicy if backendTLS is set. The operator does not create Gateways. Set this field to true or false if you set another field of gateway. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// parentRefs are the Gateways that the routes attach to. At least one is required when the gateway is enabled.
+	// parentRefs are the Gateways that the routes attach to. At least one is required while enabled is true.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -31,12 +31,12 @@ type EchoGateway struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=55,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:gateway.enabled:true"}
 	Path string `json:"path,omitempty"`
 
-	// grpc configures a GRPCRoute, which exists in addition to the HTTPRoute while the gateway is enabled.
+	// grpc configures a GRPCRoute, which the operator creates in addition to the HTTPRoute. Requires gateway.hostnames.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="gRPC",order=56,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	GRPC *EchoGatewayGRPC `json:"grpc,omitempty"`
 
-	// backendTLS configures a BackendTLSPolicy, which exists while the gateway is enabled, so that Gateways connect to the echo servers over HTTPS. Requires spec.tls.
+	// backendTLS configures a BackendTLSPolicy, so that Gateways connect to the echo servers over HTTPS. Requires tls.secretName.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backend TLS",order=58,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	BackendTLS *EchoGatewayBackendTLS `json:"backendTLS,omitempty"`

@@ -55,7 +55,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
-	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer. Changing or removing this field recreates the Service with new addresses.
+	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer. Changing or removing this field recreates the Service, usually with new addresses.
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
@@ -90,12 +90,12 @@ type EchoService struct {
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for an Ingress.
 type EchoIngress struct {
-	// enabled specifies whether to create an Ingress. If another field of the ingress is set, this field is required. Defaults to false.
+	// enabled specifies whether to create an Ingress. Set it to true or false if you set another field of ingress. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names, status.externalURL is not set, and OpenShift creates no Route.
+	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names and provides no URL for status.externalURL, and OpenShift creates no Route.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^((\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]+([.][0-9]+){3}$')",message="The host must be a DNS name, not an IP address."
@@ -110,7 +110,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
-	// pathType determines how path matches: Prefix matches path elements, Exact matches the whole path, and ImplementationSpecific depends on the Ingress controller. Defaults to Prefix. With ImplementationSpecific, status.externalURL is not set. With Exact, OpenShift creates no Route.
+	// pathType determines how path matches: Prefix matches path elements, Exact matches the whole path, and ImplementationSpecific depends on the Ingress controller. Defaults to Prefix. With ImplementationSpecific, the Ingress provides no URL for status.externalURL. With Exact, OpenShift creates no Route.
 	// +kubebuilder:validation:Enum="";Prefix;Exact;ImplementationSpecific
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
@@ -136,7 +136,7 @@ type EchoIngress struct {
 
 // EchoIngressTLS is the configuration of HTTPS between clients and the Ingress.
 type EchoIngressTLS struct {
-	// enabled specifies whether the Ingress serves HTTPS. If secretName is set, this field is required. Defaults to false.
+	// enabled specifies whether the Ingress serves HTTPS. Set it to true or false if you set secretName. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS enabled",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Enabled *bool `json:"enabled,omitempty"`
@@ -168,12 +168,12 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. If from is set, this field is required. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. Set this field to true or false if you set from. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. Defaults to the pods in the same namespace. In a NetworkPolicy, an empty list allows all clients; here, it does not. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. The IP blocks 0.0.0.0/0 and ::/0 allow all clients. Checks can always connect.
+	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. If the list is empty, only pods in the same namespace and checks can connect, unlike in a NetworkPolicy, in which an empty list allows all clients. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. To allow all clients, list an empty namespaceSelector {} and the IP blocks 0.0.0.0/0 and ::/0. The policy always allows checks.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -183,7 +183,7 @@ type EchoNetworkPolicy struct {
 
 // EchoMonitoring is the configuration of the PodMonitor.
 type EchoMonitoring struct {
-	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect if the cluster does not serve the PodMonitor API. Images other than the operator's echo server have no metrics. Defaults to false.
+	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect for another image, or if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
@@ -205,7 +205,7 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request makes a certificate optional and rejects no client, even if its certificate cannot be verified. Require rejects clients whose certificate is missing or cannot be verified with ca.crt in the Secret. Defaults to None.
+	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request asks for a certificate and rejects no client, even if its certificate cannot be verified. Require rejects HTTPS clients whose certificate is missing or cannot be verified with ca.crt in the Secret. HTTP clients need no certificate. Defaults to None.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +optional

@@ -30,7 +30,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults are faults to inject into responses, for example to test the retries and timeouts of a gateway. The first fault that matches a request applies. This field is experimental: the behavior of faults can change in a minor release.
+	// faults are faults to inject into responses, for example to test the retries and timeouts of a gateway. At most one fault applies to a request: the first that its percentage and failures do not rule out. This field is experimental: the behavior of faults can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -65,7 +65,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Percentage",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Percentage int32 `json:"percentage,omitempty"`
 
-	// statusCode is the HTTP status code of the response.
+	// statusCode is the HTTP status code of the response. Defaults to the statusCode of the response without faults.
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=599
 	// +optional
@@ -92,7 +92,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of times that the fault applies to the same request. Later attempts succeed. Each pod counts on its own, so more attempts fail if they reach different pods. Defaults to all attempts.
+	// failures is how many attempts of the same request get the fault. Later attempts do not get it. Attempts with the same X-Request-Id header are the same request; without this header, attempts with the same method, host, path, query, and client are. Each pod counts on its own, so more attempts get the fault if they reach different pods. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

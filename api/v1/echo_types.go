@@ -29,7 +29,7 @@ type Echo struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec defines the desired state of the Echo.
+	// spec defines the desired state of the Echo. If the API server accepts a spec that does not meet a requirement, the Echo fails with the reason InvalidSpec, and its objects stay as they were.
 	// +required
 	Spec EchoSpec `json:"spec"`
 
@@ -49,7 +49,7 @@ type EchoList struct {
 
 // EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. The operator allows at most 20, unless an administrator sets another limit (MAX_REPLICAS), for example in the operator's Subscription. Above the limit, the Echo fails with the reason InvalidSpec.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. The operator allows at most 20, unless an administrator sets its environment variable MAX_REPLICAS to another limit of at most 1000.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -57,7 +57,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// image is the container image of the echo servers and companions. The container must listen on the port in the port field. Defaults to the operator's echo server image.
+	// image is the container image of the echo servers and companions. A companion is an echo server that the operator runs on the node of a pod with the label echoes.example.com/companion. The container must listen on the port in the port field. Defaults to the operator's echo server image.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S*$`
 	// +optional
@@ -72,7 +72,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=91,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// env is a list of environment variables to set in the echo servers and companions. These variables take precedence over the variables that the operator sets, whatever their names.
+	// env is a list of environment variables to set in the echo servers and companions. These variables take precedence over those that the operator sets. If you replace ECHO_POD_NAMESPACE or ECHO_SERVICE_NAME, checks fail.
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) > 0 && size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must have a name. Its name and value must be at most 32766 characters long in total."
 	// +listType=map
@@ -164,17 +164,17 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the standard that an administrator sets with the operator's POD_SECURITY (baseline by default), the Echo fails with the reason InvalidSpec.
+	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. If this field is set, none of the default remains. The pods must meet the standard that an administrator sets with the operator's environment variable POD_SECURITY (baseline by default).
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. If the pods violate the standard that an administrator sets with the operator's POD_SECURITY (baseline by default), the Echo fails with the reason InvalidSpec.
+	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. If this field is set, none of the default remains. The pods must meet the standard that an administrator sets with the operator's environment variable POD_SECURITY (baseline by default).
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
+	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. Companions run on the nodes of their pods. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_', or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 	// +mapType=atomic
