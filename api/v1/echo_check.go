@@ -38,7 +38,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups but timeouts, which takes up to 30 seconds, and outlierDetection, which can make a gateway stop using the echo servers. A check with a group that does not exist does not run.
+	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except those for timeouts, which take up to 30 seconds, and for outlier detection, which can make a gateway stop using the echo servers. A check with a group that does not exist does not run.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`

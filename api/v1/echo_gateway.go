@@ -2,7 +2,7 @@ package v1
 
 // EchoGateway is the configuration of the Gateway API routes.
 type EchoGateway struct {
-	// enabled specifies whether to create an HTTPRoute, a GRPCRoute if grpc is set, and a BackendTLSPolicy if backendTLS is set. The operator does not create Gateways. Set this field to true or false if you set another field of gateway. Defaults to false.
+	// enabled specifies whether to create an HTTPRoute and, if their fields are set, a GRPCRoute and a BackendTLSPolicy. The operator does not create Gateways. Set this field to true or false if you set another field of gateway. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`

@@ -38,7 +38,7 @@ func TestDocumentedControllers(t *testing.T) {
 	names := map[string]bool{}
 	for _, file := range filesNamed(t, "*.go") {
 		if strings.HasPrefix(file, "controllers/") {
-			for _, found := range regexp.MustCompile(`\bNamed\("([a-z]+)"\)`).FindAllStringSubmatch(text(t, file), -1) {
+			for _, found := range regexp.MustCompile(`\bnewController\(mgr, "([a-z]+)"\)`).FindAllStringSubmatch(text(t, file), -1) {
 				names[found[1]] = true
 			}
 		}
