@@ -95,7 +95,6 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 		setUnknown(current, fmt.Sprintf("The last run gave no valid result: %s.", err))
 		return
 	}
-	current.LastConclusiveTime = ended.FinishedAt.DeepCopy()
 	var failed []string
 	for _, each := range v.Failed {
 		failed = append(failed, fmt.Sprintf("%s is %s, expected %s.", each.Name, cmp.Or(each.Got, "not known"), each.Want))
@@ -117,6 +116,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 			"Allow egress to both in the NetworkPolicies of the namespace.", v.Address))
 	case len(failed) > 0:
 		current.Result, current.Message = v1.CheckFailed, message.Truncate(strings.Join(failed, " "), message.MaxCheck)
+		current.LastConclusiveTime = ended.FinishedAt.DeepCopy()
 	case v.Unfinished == verdict.DeadlinePassed:
 		setUnknown(current,
 			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
@@ -125,6 +125,7 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 		setUnknown(current, "The last run could not examine everything. Check the log of its pod.")
 	default:
 		current.Result, current.Message = v1.CheckPassed, ""
+		current.LastConclusiveTime = ended.FinishedAt.DeepCopy()
 	}
 }
 

@@ -125,7 +125,7 @@ func TestEvaluate_silence(t *testing.T) {
 		v := verdict.Verdict{Problem: c.problem, Silent: c.silent, Address: "a:80"}
 		for _, was := range []v1.CheckResult{v1.CheckPassed, v1.CheckFailed, v1.CheckUnknown} {
 			got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: was}), CheckRuns{Pods: []*objects.Pod{found(v)}})
-			if got.Result != c.want || got.Message != c.message || got.LastConclusiveTime == nil {
+			if got.Result != c.want || got.Message != c.message || (got.LastConclusiveTime == nil) != (c.want == unknown) {
 				t.Errorf("%s after %s: %+v", name, was, got)
 			}
 		}
