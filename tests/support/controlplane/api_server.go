@@ -24,6 +24,7 @@ func Start(crds ...string) (*envtest.Environment, error) {
 func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
 		ControlPlaneStartTimeout: 2 * time.Minute} // prevents a retry, which would leave files behind
+	env.CRDInstallOptions.MaxTime = time.Minute // while other programs keep this machine busy
 	env.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		Set("service-cluster-ip-range", "10.0.0.0/16") // large enough for thousands of Services
