@@ -113,8 +113,19 @@ func serviceRules() []Rule {
 	}
 }
 
-// dotSegments matches a path that Kubernetes rejects in an Ingress or a route. Each pattern is the same in Go and in CEL.
-const dotSegments = "//|/[.][.]?(/|$)|%2[fF]"
+// Each of these patterns is the same in Go and in CEL.
+var (
+	// dotSegments matches a path that Kubernetes rejects in an Ingress or a route.
+	dotSegments = regexp.MustCompile("//|/[.][.]?(/|$)|%2[fF]")
+	// routePath matches a path that the Gateway API accepts: sigs.k8s.io/gateway-api/apis/v1, HTTPRouteMatch.
+	routePath = regexp.MustCompile("^/([-A-Za-z0-9/._~!$&\\x27()*+,;=:@]|%[0-9a-fA-F]{2})*$")
+	// managed matches the names of headers that the server sets, because they belong to the connection.
+	managed = regexp.MustCompile(
+		"^(connection|content-length|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$")
+	// inert matches media types that a browser does not execute.
+	inert = regexp.MustCompile(
+		"^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$")
+)
 
 // exposureRules returns the rules about TLS and the Ingress.
 func exposureRules() []Rule {
@@ -148,10 +159,10 @@ func exposureRules() []Rule {
 		{"The field spec.ingress.path contains //, %2f, or a segment that is . or ..",
 			"Change the path, or set spec.ingress.pathType to ImplementationSpecific.",
 			`!object.spec.?ingress.?enabled.orValue(false) || object.spec.ingress.?pathType.orValue('') == 'ImplementationSpecific' ||
-			!object.spec.ingress.?path.orValue('').matches('` + dotSegments + `')`,
+			!object.spec.ingress.?path.orValue('').matches('` + dotSegments.String() + `')`,
 			func(s *v1.EchoSpec) bool {
 				return !isTrue(s.Ingress.Enabled) || pathType(s.Ingress) == networkingv1.PathTypeImplementationSpecific ||
-					!matches(dotSegments, s.Ingress.Path)
+					!dotSegments.MatchString(s.Ingress.Path)
 			}},
 	}
 }
@@ -166,14 +177,7 @@ func isOneOf[T ~string](field T, values ...T) bool {
 	return field == "" || slices.Contains(values, field)
 }
 
-// matches reports whether a text that is not empty matches a pattern.
-func matches(pattern, text string) bool {
-	return text != "" && regexp.MustCompile(pattern).MatchString(text)
-}
-
 func gatewayRules() []Rule {
-	// The Gateway API has the same pattern: sigs.k8s.io/gateway-api/apis/v1, HTTPRouteMatch.
-	const routePath = "^/([-A-Za-z0-9/._~!$&\\x27()*+,;=:@]|%[0-9a-fA-F]{2})*$"
 	rule := func(problem, advice, expression string, holds func(*v1.EchoSpec) bool) Rule {
 		return Rule{problem, advice, "!object.spec.?gateway.?enabled.orValue(false) || " + expression, func(s *v1.EchoSpec) bool {
 			return !isTrue(s.Gateway.Enabled) || holds(s)
@@ -190,10 +194,10 @@ func gatewayRules() []Rule {
 			func(s *v1.EchoSpec) bool { return !repeats(s.Gateway.ParentRefs) }),
 		rule("The field spec.gateway.path contains //, %2f, a segment that is . or .., or a character that URLs must escape",
 			"Change the path, as the Gateway API requires.",
-			`object.spec.gateway.?path.orValue('') == '' || object.spec.gateway.path.matches(r'`+routePath+`') &&
-			!object.spec.gateway.path.matches('`+dotSegments+`')`,
+			`object.spec.gateway.?path.orValue('') == '' || object.spec.gateway.path.matches(r'`+routePath.String()+`') &&
+			!object.spec.gateway.path.matches('`+dotSegments.String()+`')`,
 			func(s *v1.EchoSpec) bool {
-				return s.Gateway.Path == "" || matches(routePath, s.Gateway.Path) && !matches(dotSegments, s.Gateway.Path)
+				return s.Gateway.Path == "" || routePath.MatchString(s.Gateway.Path) && !dotSegments.MatchString(s.Gateway.Path)
 			}),
 		rule("The field spec.gateway.backendTLS requires a certificate", "Set spec.tls.secretName, or remove spec.gateway.backendTLS.",
 			`!has(object.spec.gateway.backendTLS) || object.spec.?tls.?secretName.orValue('') != ''`,
@@ -233,23 +237,20 @@ func covers(pattern, name string) bool {
 }
 
 func responseRules() []Rule {
-	// The server sets these headers, because they belong to the connection. A browser does not execute these media types.
-	const managed = "^(connection|content-length|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$"
-	const inert = "^(application/json|application/problem[+]json|application/octet-stream|text/csv|text/plain)( *; *charset=[-0-9A-Za-z]+)?$"
 	const headers = "object.spec.?response.?headers.orValue([])"
 	return []Rule{
 		{"The field spec.response.headers has a header that the server manages, such as Connection or Content-Length", "Remove the header.",
-			headers + `.all(h, !h.name.lowerAscii().matches('` + managed + `'))`,
+			headers + `.all(h, !h.name.lowerAscii().matches('` + managed.String() + `'))`,
 			func(s *v1.EchoSpec) bool {
-				return all(s.Response.Headers, func(h v1.EchoHeader) bool { return !matches(managed, strings.ToLower(h.Name)) })
+				return all(s.Response.Headers, func(h v1.EchoHeader) bool { return !managed.MatchString(strings.ToLower(h.Name)) })
 			}},
 		{"The Content-Type in spec.response.headers requires spec.response.body, because the response contains data that clients send",
 			"Set a body, or use application/json, application/problem+json, application/octet-stream, text/csv, or text/plain.",
 			`object.spec.?response.?body.orValue('') != '' ||
-			` + headers + `.all(h, h.name.lowerAscii() != 'content-type' || h.?value.orValue('').matches('` + inert + `'))`,
+			` + headers + `.all(h, h.name.lowerAscii() != 'content-type' || h.?value.orValue('').matches('` + inert.String() + `'))`,
 			func(s *v1.EchoSpec) bool {
 				return s.Response.Body != "" || all(s.Response.Headers, func(h v1.EchoHeader) bool {
-					return !strings.EqualFold(h.Name, "content-type") || matches(inert, h.Value)
+					return !strings.EqualFold(h.Name, "content-type") || inert.MatchString(h.Value)
 				})
 			}},
 		{"The names and values in spec.response.headers have more than 60000 bytes", "Shorten them.",
