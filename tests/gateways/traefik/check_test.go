@@ -48,7 +48,10 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 		}))).To(Succeed())
 		expectURL(ctx, namespace, "web")
 		expectCheck(ctx, namespace, v1.CheckPassed, "")
-		Expect(prometheus.Firing(ctx, Default)).NotTo(HaveKey("EchoCheckFailed"))
+		Eventually(func(g Gomega) { // Prometheus may still be starting
+			g.Expect(prometheus.Query(ctx, g, "echo_operator_echoes")).NotTo(BeEmpty())
+			g.Expect(prometheus.Firing(ctx, g)).NotTo(HaveKey("EchoCheckFailed"))
+		}).WithContext(ctx).WithTimeout(patience).Should(Succeed())
 	}, SpecTimeout(15*time.Minute))
 
 	It("fails within one schedule when the gateway trusts headers from clients", func(ctx SpecContext) {
