@@ -118,7 +118,7 @@ var (
 	// dotSegments matches a path that Kubernetes rejects in an Ingress or a route.
 	dotSegments = regexp.MustCompile("//|/[.][.]?(/|$)|%2[fF]")
 	// routePath matches a path that the Gateway API accepts: sigs.k8s.io/gateway-api/apis/v1, HTTPRouteMatch.
-	routePath = regexp.MustCompile("^/([-A-Za-z0-9/._~!$&\\x27()*+,;=:@]|%[0-9a-fA-F]{2})*$")
+	routePath = regexp.MustCompile(`^/([-A-Za-z0-9/._~!$&\x27()*+,;=:@]|%[0-9a-fA-F]{2})*$`)
 	// managed matches the names of headers that the server sets, because they belong to the connection.
 	managed = regexp.MustCompile(
 		"^(connection|content-length|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$")
