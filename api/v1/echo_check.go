@@ -12,7 +12,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name",order=78,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Name string `json:"name"`
 
-	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. The time zone is that of the kube-controller-manager, usually UTC.
+	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. It uses the time zone of the kube-controller-manager, usually UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	// +required

@@ -123,9 +123,11 @@ func TestEvaluate_silence(t *testing.T) {
 			`No Echo responds: "no response from a:80: lookup a: server misbehaving".`},
 	} {
 		v := verdict.Verdict{Problem: c.problem, Silent: c.silent, Address: "a:80"}
+		before := new(metav1.NewTime(checkTime.Add(-time.Hour)))
 		for _, was := range []v1.CheckResult{v1.CheckPassed, v1.CheckFailed, v1.CheckUnknown} {
-			got, _ := evaluateCheck(checkedEcho(v1.EchoCheckStatus{Result: was}), CheckRuns{Pods: []*objects.Pod{found(v)}})
-			if got.Result != c.want || got.Message != c.message || (got.LastConclusiveTime == nil) != (c.want == unknown) {
+			echo := checkedEcho(v1.EchoCheckStatus{Result: was, LastConclusiveTime: before})
+			got, _ := evaluateCheck(echo, CheckRuns{Pods: []*objects.Pod{found(v)}})
+			if got.Result != c.want || got.Message != c.message || got.LastConclusiveTime.Equal(before) != (c.want == unknown) {
 				t.Errorf("%s after %s: %+v", name, was, got)
 			}
 		}
