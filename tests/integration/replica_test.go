@@ -119,5 +119,6 @@ func uninstallDefinitions(ctx context.Context, config *rest.Config, admin client
 }
 
 func definitionsIn(files []string) envtest.CRDInstallOptions {
-	return envtest.CRDInstallOptions{Paths: files, Scheme: runtime.NewScheme()}
+	return envtest.CRDInstallOptions{Paths: files, Scheme: runtime.NewScheme(),
+		MaxTime: time.Minute} // while other programs keep this machine busy
 }

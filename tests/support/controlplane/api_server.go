@@ -23,7 +23,8 @@ func Start(crds ...string) (*envtest.Environment, error) {
 // StartWith is like Start, but can configure additional arguments for the API server.
 func StartWith(configure func(*envtest.APIServer), crds ...string) (*envtest.Environment, error) {
 	env := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true,
-		ControlPlaneStartTimeout: 2 * time.Minute} // prevents a retry, which would leave files behind
+		ControlPlaneStartTimeout: 2 * time.Minute, // prevents a retry, which would leave files behind
+		ControlPlaneStopTimeout:  2 * time.Minute}
 	env.CRDInstallOptions.MaxTime = time.Minute // while other programs keep this machine busy
 	env.ControlPlane.GetAPIServer().Configure().
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
