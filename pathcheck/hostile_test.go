@@ -75,8 +75,8 @@ func TestRun_deserters(t *testing.T) {
 
 // prove adds an Echo's proof to a response.
 func prove(w http.ResponseWriter, r *http.Request) {
-	if _, digest, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
-		w.Header().Set(proof.ResponseHeader, proof.Value(digest, 1))
+	if nonce, as, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
+		w.Header().Set(proof.ResponseHeader, as.Sign(nonce, &proof.Claims{Attempt: 1}))
 	}
 }
 
@@ -89,8 +89,7 @@ func provenHeader(c net.Conn) string {
 	}
 	_, after, _ := bytes.Cut(buffer[:n], []byte(proof.RequestHeader+": "))
 	nonce, _, _ := bytes.Cut(after, []byte("\r\n"))
-	_, digest, _ := (proof.Echo{}).Respond(string(nonce))
-	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + digest + "\r\n"
+	return "HTTP/1.1 200 OK\r\n" + proof.ResponseHeader + ": " + proof.Echo{}.Sign(string(nonce), &proof.Claims{Attempt: 1}) + "\r\n"
 }
 
 // TestRun_hostileServers examines servers that prove that they are Echoes and then attack the client. The run must finish in time, and must

@@ -2,7 +2,6 @@ package controls
 
 import (
 	"bytes"
-	"container/list"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,19 +135,17 @@ type Counts struct {
 	seed maphash.Seed
 
 	mutex  sync.Mutex
-	counts map[uint64]*list.Element // of recent
-	recent *list.List               // contains *count, the most recently used first
+	counts *exchange.Recent[count]
 }
 
 type count struct {
-	key   uint64
 	began time.Time
 	count int
 }
 
 // NewCounts returns empty counts.
 func NewCounts() *Counts {
-	return &Counts{seed: maphash.MakeSeed(), counts: map[uint64]*list.Element{}, recent: list.New()}
+	return &Counts{seed: maphash.MakeSeed(), counts: exchange.NewRecent[count](maxKeys)}
 }
 
 // key returns the same key for a request and its retries. The key depends on the X-Request-Id header, which proxies preserve when they
@@ -159,40 +156,19 @@ func (c *Counts) key(r *http.Request, number int, client func(*http.Request) str
 	if parts[0] == "" {
 		parts = []string{r.Method, r.Host, r.RequestURI, client(r)}
 	}
-	return c.Hash(append(parts, strconv.Itoa(number))...)
-}
-
-// Hash returns a key for several strings.
-func (c *Counts) Hash(parts ...string) uint64 {
-	return maphash.String(c.seed, strings.Join(parts, "\x00"))
+	return maphash.String(c.seed, strings.Join(append(parts, strconv.Itoa(number)), "\x00"))
 }
 
 // Next counts a request and returns the number of requests with the same key, including this request.
 func (c *Counts) Next(key uint64) int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	now := time.Now()
-	element, found := c.counts[key]
-	switch {
-	case !found:
-		if len(c.counts) == maxKeys {
-			oldest := c.recent.Back()
-			delete(c.counts, countOf(oldest).key)
-			c.recent.Remove(oldest)
-		}
-		element = c.recent.PushFront(&count{key: key, began: now})
-		c.counts[key] = element
-	case now.Sub(countOf(element).began) >= countMemory:
-		*countOf(element) = count{key: key, began: now}
+	now, seen := time.Now(), c.counts.At(key)
+	if now.Sub(seen.began) >= countMemory { // also for a new key
+		*seen = count{began: now}
 	}
-	c.recent.MoveToFront(element)
-	countOf(element).count++
-	return countOf(element).count
-}
-
-func countOf(element *list.Element) *count {
-	count, _ := element.Value.(*count) // the list holds no other type
-	return count
+	seen.count++
+	return seen.count
 }
 
 // maxFaults is the maximum number of faults in the settings.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // PageType is the media type of a page.
@@ -65,8 +67,7 @@ func (p *page) With(data []byte) (source io.Reader, length int) {
 }
 
 // Serve responds with the page, without data.
-func (p *page) Serve(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", PageType)
-	w.Header().Set("Content-Security-Policy", p.Policy)
-	_, _ = io.WriteString(w, p.head+p.tail) // the client may have disconnected
+func (p *page) Serve(e *exchange.Exchange) {
+	e.Header().Set("Content-Security-Policy", p.Policy)
+	e.Reply(http.StatusOK, PageType, p.head+p.tail)
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // directives returns the directives of a Content-Security-Policy by name.
@@ -59,7 +61,7 @@ func TestNewPage(t *testing.T) {
 		}
 	}
 	w, whole := httptest.NewRecorder(), newPage(`<p id="data"></p>`)
-	if whole.Serve(w); w.Body.String() != `<p id="data"></p>` || w.Header().Get("Content-Security-Policy") != whole.Policy {
+	if whole.Serve(&exchange.Exchange{ResponseWriter: w}); w.Body.String() != `<p id="data"></p>` || w.Header().Get("Content-Security-Policy") != whole.Policy {
 		t.Errorf("the served page is %q with %v", w.Body, w.Header())
 	}
 	if page := NewPages().Echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) ||

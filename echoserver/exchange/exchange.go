@@ -1,5 +1,5 @@
-// Package exchange handles one request and its response: their share of the memory budget, the body, the delay, the deadlines, and the log
-// line.
+// Package exchange handles one request and its response: their share of the memory budget, the body, the delay, the deadlines, the proof,
+// and the log line.
 package exchange
 
 import (
@@ -33,6 +33,7 @@ type Exchange struct {
 	written    int64
 	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
 	GRPCStatus string
+	witness    *witness // nil unless the response will contain a proof
 }
 
 // New returns an exchange for a request.
@@ -77,11 +78,12 @@ func (e *Exchange) Release(bytes int64) {
 	}
 }
 
-// Finish waits until the client has received the response to an HTTP/2 request. net/http would wait only after the handler returns, when
-// the budget no longer covers the response.
+// Finish begins a response to which nothing was written, and waits until the client has received the response to an HTTP/2 request.
+// net/http would wait only after the handler returns, when the budget no longer covers the response.
 func (e *Exchange) Finish() {
+	e.begin(http.StatusOK)
 	if e.Stream != nil {
-		_ = http.NewResponseController(e.ResponseWriter).Flush() // the client may have disconnected
+		_ = e.FlushError() // the client may have disconnected
 	}
 }
 
@@ -108,13 +110,13 @@ func NewRequestID() string {
 
 // WriteHeader implements http.ResponseWriter.
 func (e *Exchange) WriteHeader(status int) {
-	e.Status = cmp.Or(e.Status, status)
+	e.begin(status)
 	e.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (e *Exchange) Write(data []byte) (int, error) {
-	e.Status = e.StatusOrOK()
+	e.begin(http.StatusOK)
 	n, err := e.ResponseWriter.Write(data)
 	e.written += int64(n)
 	return n, err
@@ -122,10 +124,16 @@ func (e *Exchange) Write(data []byte) (int, error) {
 
 // WriteString implements io.StringWriter.
 func (e *Exchange) WriteString(text string) (int, error) {
-	e.Status = e.StatusOrOK()
+	e.begin(http.StatusOK)
 	n, err := io.WriteString(e.ResponseWriter, text)
 	e.written += int64(n)
 	return n, err
+}
+
+// FlushError flushes the response, for http.ResponseController.
+func (e *Exchange) FlushError() error {
+	e.begin(http.StatusOK)
+	return http.NewResponseController(e.ResponseWriter).Flush()
 }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
@@ -154,19 +162,17 @@ func SetSecurityHeaders(header http.Header) {
 }
 
 // Reject responds with one line of text that contains the reason.
-func Reject(w http.ResponseWriter, status int, why string) {
-	w.Header().Set("Content-Type", transport.PlainText)
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "echo-server: "+why+"\n") // the client may have disconnected
+func Reject(e *Exchange, status int, why string) {
+	e.Reply(status, transport.PlainText, "echo-server: "+why+"\n")
 }
 
 // Gets reports whether the method is GET or HEAD, and rejects a request with any other method.
-func Gets(w http.ResponseWriter, r *http.Request, what string) bool {
+func Gets(e *Exchange, r *http.Request, what string) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true
 	}
-	w.Header().Set("Allow", "GET, HEAD")
-	Reject(w, http.StatusMethodNotAllowed, what+" requires GET")
+	e.Header().Set("Allow", "GET, HEAD")
+	Reject(e, http.StatusMethodNotAllowed, what+" requires GET")
 	return false
 }
 

@@ -137,14 +137,14 @@ func TestHandler_releasesReservedBytes(t *testing.T) {
 		client.CloseIdleConnections()
 	}
 	echotest.Until(t, "all bytes are released", func() bool {
-		return h.budget.Requests.Used.Load() == 0 && h.budget.Connections.Used.Load() == 0
+		return held(t, h) == 0 && h.budget.Connections.Used.Load() == 0
 	})
 }
 
 // TestExhausted checks the responses to requests when the budget is nearly used up. Ordinary requests must not be rejected.
 func TestExhausted(t *testing.T) {
 	h := handlerOf(t)
-	h.budget.Requests.Acquire(h.budget.Requests.Limit - 1000)
+	h.budget.Requests.Acquire(h.budget.Requests.Limit - h.budget.Requests.Used.Load() - 1000)
 	server := serve(t, h)
 	for proto, client := range echotest.Clients(t) {
 		for path, body := range map[string]string{"/": echotest.Payload(20_000), "/?echo.delay=1ms": "", "/-/sse": ""} {

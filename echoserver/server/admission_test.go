@@ -85,8 +85,8 @@ func TestNewServer_resetsUnreadHTTP2Response(t *testing.T) {
 				t.Errorf("%s: the stream is reset after %s, want %s", path, took, limit)
 			}
 			synctest.Wait()
-			if h.metrics.inFlight.Load() != 0 || h.budget.Requests.Used.Load() != 0 {
-				t.Errorf("%s: %d are in flight, and hold %d bytes", path, h.metrics.inFlight.Load(), h.budget.Requests.Used.Load())
+			if h.metrics.inFlight.Load() != 0 || held(t, h) != 0 {
+				t.Errorf("%s: %d are in flight, and hold %d bytes", path, h.metrics.inFlight.Load(), held(t, h))
 			}
 		})
 	}
@@ -293,7 +293,7 @@ func TestAdmitTrailer(t *testing.T) {
 			t.Errorf("a trailer of %d bytes: the response is %d, %.100q, %v", length, response.StatusCode, data, err)
 		}
 	}
-	if got := h.budget.Requests.Used.Load(); got != 0 {
+	if got := held(t, h); got != 0 {
 		t.Errorf("%d bytes are held", got)
 	}
 }

@@ -34,7 +34,8 @@ type content struct {
 	text      io.ReadSeeker // only for generated text, because clients can request ranges of it
 }
 
-// content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats.
+// content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats. It claims each
+// body except generated text.
 func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, applied controls.Applied,
 	body *exchange.Body) content {
 	switch {
@@ -43,6 +44,7 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 		return content{mediaType: transport.PlainText, length: *desired.Size, source: text, text: text,
 			held: min(*desired.Size, copyBuffer)}
 	case desired.Body != "":
+		e.Claim(false, func() io.Reader { return strings.NewReader(desired.Body) })
 		return content{mediaType: transport.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
 	}
 	echo := h.describer.Describe(e, r, applied, body)
@@ -50,42 +52,51 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 	case controls.HTML:
 		data := echo.CompactJSON(true)
 		source, length := h.pages.Echo.With(data)
+		e.Claim(false, func() io.Reader {
+			page, _ := h.pages.Echo.With(data)
+			return page
+		})
 		return content{mediaType: describe.PageType, policy: h.pages.Echo.Policy, length: length, held: cap(data), source: source}
 	case controls.Text:
-		return contentOf(transport.PlainText, echo.Text())
+		return contentOf(e, transport.PlainText, echo.Text())
 	}
 	if controls.NamesJSON(r.Header["Accept"]) { // a program
-		return contentOf("application/json", echo.CompactJSON(false))
+		return contentOf(e, "application/json", echo.CompactJSON(false))
 	}
-	return contentOf("application/json", echo.IndentedJSON(e.DescribedSize(body)))
+	return contentOf(e, "application/json", echo.IndentedJSON(e.DescribedSize(body)))
 }
 
-func contentOf(mediaType string, data []byte) content {
+func contentOf(e *exchange.Exchange, mediaType string, data []byte) content {
+	e.Claim(mediaType == "application/json", func() io.Reader { return bytes.NewReader(data) })
 	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data), held: cap(data)}
 }
 
-// write writes the content, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6, and 15.4.5).
-func (c *content) write(w http.ResponseWriter, r *http.Request, status int) {
+// write writes the content, or half of it, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6, and 15.4.5).
+func (c *content) write(e *exchange.Exchange, r *http.Request, status int, truncate bool) {
 	switch status {
 	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
-		w.Header().Del("Content-Type")
-		w.WriteHeader(status)
+		e.Header().Del("Content-Type")
+		e.WriteHeader(status)
 		return
 	}
 	if c.length > slowLength {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, so does writing
+		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, so does writing
 	}
 	// Only GET supports ranges, and an unknown unit is ignored (RFC 9110, 14.2). The server also ignores multiple ranges, because a short
 	// request with many ranges could cause a long response.
 	ranges := r.Header.Get("Range")
 	mayHaveRange := r.Method == http.MethodGet && (ranges == "" || strings.HasPrefix(ranges, "bytes=") && !strings.Contains(ranges, ","))
-	if c.text != nil && status == http.StatusOK && mayHaveRange {
-		http.ServeContent(w, r, "", time.Time{}, c.text)
+	if c.text != nil && status == http.StatusOK && mayHaveRange && !truncate {
+		http.ServeContent(e, r, "", time.Time{}, c.text)
 		return
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(c.length))
-	w.WriteHeader(status)
-	_, _ = io.Copy(w, c.source) // the client may have disconnected
+	e.Header().Set("Content-Length", strconv.Itoa(c.length))
+	e.WriteHeader(status)
+	if truncate { // the cost of a request covers a small buffer
+		_, _ = io.CopyBuffer(e, io.LimitReader(c.source, int64(c.length/2)), make([]byte, 1<<10))
+		return
+	}
+	_, _ = io.Copy(e, c.source) // the client may have disconnected
 }
 
 // filler generates endless text.
@@ -103,22 +114,3 @@ func (filler) ReadAt(p []byte, offset int64) (int, error) {
 	}
 	return n, nil
 }
-
-// truncatedWriter is a response writer that drops everything after a given number of bytes.
-type truncatedWriter struct {
-	*exchange.Exchange
-	left int // how many more bytes it writes
-}
-
-// Write implements http.ResponseWriter.
-func (t *truncatedWriter) Write(data []byte) (int, error) {
-	n, err := t.Exchange.Write(data[:min(len(data), t.left)])
-	t.left -= n
-	if err == nil && n < len(data) {
-		err = io.ErrShortWrite
-	}
-	return n, err
-}
-
-// WriteString implements io.StringWriter.
-func (t *truncatedWriter) WriteString(text string) (int, error) { return t.Write([]byte(text)) }

@@ -141,6 +141,11 @@ func hostileRequests() map[string]string {
 		"a text":                          strings.Replace(post(strings.Repeat("a\n", 32_500)), "Host", "Accept: text/plain\r\nHost", 1),
 		"an invalid request line":         "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n",
 		"the PROXY protocol":              "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\xc6\x33\x64\x07\x0a\x00\x00\x01\xc8\x22\x1f\x90GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a body with a nonce":             strings.Replace(post(strings.Repeat("\x01", 65_000)), "Host", asking+"Host", 1),
+		"a body in chunks with a nonce":   strings.Replace(chunks(1), "Host", asking+"Host", 1),
+		"a page with a nonce":             strings.Replace(post(strings.Repeat("<", 65_000)), "Host", asking+"Accept: text/html\r\nHost", 1),
+		"many set headers with a nonce":   "GET /?" + strings.Join(distinctHeaders(), "&") + " HTTP/1.1\r\nHost: a\r\n" + asking + "\r\n",
+		"a record":                        "GET /-/arrivals?nonce=0123456789abcdef HTTP/1.1\r\nHost: a\r\n" + asking + "\r\n",
 		"too many fields":                 header(slices.Repeat([]string{"A:"}, 8000)...),
 		"a request line that is too long": "GET /" + strings.Repeat("x", 65_000) + " HTTP/1.1\r\nHost: a\r\n\r\n",
 	}

@@ -76,12 +76,12 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	if desired.EarlyHints && r.ProtoAtLeast(1, 1) {
 		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // status 103 must not be recorded as the final status
 	}
-	if desired.Connection == controls.ConnectionTruncate {
-		content.write(&truncatedWriter{Exchange: e, left: content.length / 2}, r, desired.StatusOrOK())
+	truncate := desired.Connection == controls.ConnectionTruncate
+	content.write(e, r, desired.StatusOrOK(), truncate)
+	if truncate {
 		_ = http.NewResponseController(e).Flush() // the client may have disconnected
 		panic(http.ErrAbortHandler)               // makes net/http close the connection or reset the stream
 	}
-	content.write(e, r, desired.StatusOrOK())
 }
 
 // delay waits until the requested delay has passed and returns true, or rejects the request and returns false. If the client disconnects,
@@ -113,7 +113,7 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 	case !desired.Handshake:
 		return nil, 0, true
 	}
-	acquired = describe.MaxBytes(e, r, nil)
+	acquired = 2 * describe.MaxBytes(e, r, nil) // because the proof needs a copy
 	if !e.Acquire(acquired) {
 		h.exhausted(e)
 		return nil, 0, false
@@ -129,7 +129,7 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 		isSameOrigin := err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
 		describer.ShowIdentity = h.showIdentity && isSameOrigin
 	}
-	return bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false)), acquired, true
+	return e.Enclose(bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false))), acquired, true
 }
 
 // logHandshake logs the echo of a WebSocket request at debug level. The echo shows whether a proxy has removed headers that a handshake

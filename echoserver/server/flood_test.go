@@ -114,6 +114,12 @@ func floods() map[string]clientFlood {
 		"incomplete bodies":             {2000, writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n" + echotest.Payload(65535))},
 		"large bodies": {1000,
 			writes("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + echotest.Payload(4_000_000))},
+		"large bodies with a nonce": {1000,
+			writes("POST / HTTP/1.1\r\nHost: a\r\n" + asking + "Content-Length: 8000000\r\n\r\n" + echotest.Payload(4<<20))},
+		"records over HTTP/2": {200, overHTTP2("GET", "/-/arrivals?nonce=0123456789abcdef", withoutWindow, "echo-check", "0123456789abcdef")},
+		"proofs of many fields over HTTP/2": {200, overHTTP2("GET", "/?"+strings.Join(distinctHeaders(), "&"), withoutWindow,
+			"echo-check", "0123456789abcdef")},
+		"many nonces":                   {200, writes(manyNonces())},
 		"incomplete WebSocket messages": {1000, writes(incompleteMessage())},
 		"unread WebSocket pongs":        {500, writes(manyPings())},
 		"responses that no one reads":   {1000, writes(strings.Repeat("GET /?echo.size=16000000 HTTP/1.1\r\nHost: a\r\n\r\n", 20))},
@@ -299,6 +305,26 @@ func incompleteMessage() string {
 	const size = 1 << 20 // the longest message
 	header := append(binary.BigEndian.AppendUint64([]byte{0x82, 0x80 | 127}, size), 0, 0, 0, 0)
 	return "GET /-/ws HTTP/1.1\r\n" + echotest.Handshake + "\r\n" + string(header) + echotest.Payload(size-1)
+}
+
+// asking is a header line that asks for a proof.
+const asking = "Echo-Check: 0123456789abcdef\r\n"
+
+// manyNonces returns requests with more nonces than the server remembers.
+func manyNonces() string {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "GET /?echo.size=0 HTTP/1.1\r\nHost: a\r\nEcho-Check: %064x\r\n\r\n", i)
+	}
+	return text.String()
+}
+
+// distinctHeaders returns controls that set as many headers as a request can set.
+func distinctHeaders() (controls []string) {
+	for i := range 32 {
+		controls = append(controls, fmt.Sprintf("echo.set-header=X-My-%0140d:1", i))
+	}
+	return controls
 }
 
 // manyPings returns a WebSocket handshake and many pings of the maximum size.

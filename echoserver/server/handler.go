@@ -1,7 +1,7 @@
 package server
 
 import (
-	"io"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -29,15 +29,17 @@ type handler struct {
 	budget    *transport.Budget
 	vary      []string // the value of the Vary header, which all responses share
 	chooser   *controls.Chooser
-	attempts  *controls.Counts // counts the requests with the same nonce
+	arrivals  *exchange.Arrivals
 	calls     *grpc.Handler
 	webSocket *websocket.Handler
 }
 
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: describe.NewPages(),
-		budget: metrics.budget, vary: []string{s.controls.Vary()}, attempts: controls.NewCounts(),
+		budget: metrics.budget, vary: []string{s.controls.Vary()},
 		delays: &exchange.Delays{Ending: life.ending, Rejected: metrics.Rejected}}
+	echo := proof.Echo{Namespace: s.identity.Namespace, Name: s.identity.Service} // a Service has the same name as its Echo
+	h.arrivals = exchange.NewArrivals(echo, &h.budget.Requests)
 	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies,
 		Redaction: s.redaction, Version: s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
 	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
@@ -71,26 +73,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.End() // must be last, because the request stays in memory while its log line waits for earlier lines
 	}()
 	exchange.SetSecurityHeaders(w.Header())
-	h.sign(w.Header(), r)
+	h.arrivals.Receive(e, r)
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // makes the client open a new connection, which reaches another pod
 	}
 	if h.admit(e, r) {
 		h.route(e, r, target)
 		e.Finish()
-	}
-}
-
-// sign responds to a nonce with a proof that this server belongs to an Echo, and with the number of requests that have contained the nonce.
-// A number above 1 means that a proxy retried the request.
-func (h *handler) sign(header http.Header, r *http.Request) {
-	values := r.Header[proof.RequestHeader]
-	if len(values) != 1 {
-		return
-	}
-	echo := proof.Echo{Namespace: h.identity.Namespace, Name: h.identity.Service} // a Service has the same name as its Echo
-	if nonce, digest, ok := echo.Respond(values[0]); ok {
-		header.Set(proof.ResponseHeader, proof.Value(digest, h.attempts.Next(h.attempts.Hash(nonce))))
 	}
 }
 
@@ -117,26 +106,40 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target string) {
 		h.webSocket.Serve(e, r)
 	case "/-/sse":
 		h.events(e, r, time.Second)
+	case "/-/arrivals":
+		h.record(e, r)
 	default:
-		exchange.Reject(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws, and sse")
+		exchange.Reject(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws, sse, and arrivals")
 	}
 }
 
-func health(w http.ResponseWriter, healthy bool) {
-	w.Header().Set("Content-Type", transport.PlainText)
+func health(e *exchange.Exchange, healthy bool) {
+	status, text := http.StatusOK, "ok\n"
 	if !healthy {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, "draining\n")
+		status, text = http.StatusServiceUnavailable, "draining\n"
+	}
+	e.Reply(status, transport.PlainText, text)
+}
+
+// record responds with the requests that asked for a proof with a nonce. Only a client that knows the nonce can ask for them.
+func (h *handler) record(e *exchange.Exchange, r *http.Request) {
+	if !exchange.Gets(e, r, "the record of a nonce") {
 		return
 	}
-	_, _ = io.WriteString(w, "ok\n")
+	nonce := r.URL.Query().Get("nonce")
+	if !proof.IsNonce(nonce) {
+		exchange.Reject(e, http.StatusBadRequest, "nonce: it must have 16 to 64 lowercase hexadecimal digits")
+		return
+	}
+	data, _ := json.Marshal(h.arrivals.Record(nonce)) // all types can be encoded
+	e.Reply(http.StatusOK, "application/json", string(data)+"\n")
 }
 
 // routeOf returns the route for a path: a path that begins with /-/, or "" for an echo. Stream routes exist under any prefix, so that they
 // are reachable through an Ingress with a path. Other routes exist only at the root, because load balancers send probes without the prefix,
 // and an application's path may end like a probe route.
 func routeOf(path string) string {
-	for _, stream := range []string{"/-/body", "/-/ws", "/-/sse"} {
+	for _, stream := range []string{"/-/body", "/-/ws", "/-/sse", "/-/arrivals"} {
 		if strings.HasSuffix(path, stream) {
 			return stream
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
-	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
@@ -193,28 +192,6 @@ func TestHandler_separatesConcurrentResponses(t *testing.T) {
 	}
 }
 
-// TestSign requests proofs on all routes, with settings that change responses or hide the server's identity.
-func TestSign(t *testing.T) {
-	web := proof.Echo{Namespace: "shop", Name: "web"}
-	pod := []string{"ECHO_POD_NAMESPACE=shop", "ECHO_SERVICE_NAME=web"}
-	for _, setting := range []string{"ECHO_IDENTITY=false", "ECHO_CONTROLS=None", "ECHO_RESPONSE_BODY=x", "ECHO_RESPONSE_STATUS=503"} {
-		h := handlerOf(t, append(pod, setting)...)
-		for i, target := range []string{"/", "/-/livez", "/-/ws", "/-/unknown", "/?echo.nonsense=1"} {
-			nonce := fmt.Sprintf("%016x", i)
-			for asked := range 2 {
-				w := echotest.Record(h, target, proof.RequestHeader, web.Ask(nonce))
-				if attempt, ok := web.Verify(nonce, w.Header().Get(proof.ResponseHeader)); !ok || attempt != asked+1 {
-					t.Errorf("%s, %s: the proof is %q", setting, target, w.Header()[proof.ResponseHeader])
-				}
-			}
-		}
-	}
-	w := echotest.Record(handlerOf(t), "/", proof.RequestHeader, "0123456789abcdef", proof.RequestHeader, "0123456789abcdef")
-	if got := w.Header()[proof.ResponseHeader]; got != nil {
-		t.Errorf("two nonces have the proof %q", got)
-	}
-}
-
 // TestRoutedPath checks that only some routes exist under a prefix, and that an escaped slash is not a separator, no matter how many times it
 // is escaped. Other escapes are decoded.
 func TestRoutedPath(t *testing.T) {
@@ -232,6 +209,8 @@ func TestRoutedPath(t *testing.T) {
 		"/-/sse":                "/-/sse",
 		"/shop/a%20b/-/sse":     "/-/sse",
 		"/a%252Fb/-/sse":        "/-/sse",
+		"/-/arrivals":           "/-/arrivals",
+		"/shop/-/arrivals":      "/-/arrivals",
 		"/-/":                   "/-/",
 		"/-/other":              "/-/other",
 		"/-/ws/":                "/-/ws/",

@@ -40,6 +40,12 @@ func handlerOf(t testing.TB, environ ...string) *handler {
 		newMetrics("dev", transport.NewBudget(transport.AvailableMemory()), life.draining.Load), echotest.Quiet())
 }
 
+// held returns how many bytes of the budget requests hold, in addition to what a new handler holds.
+func held(t testing.TB, h *handler) int64 {
+	t.Helper()
+	return h.budget.Requests.Used.Load() - handlerOf(t).budget.Requests.Used.Load()
+}
+
 // loggedHandler returns a handler and its log.
 func loggedHandler(t testing.TB, environ ...string) (*handler, *echotest.LockedBuffer) {
 	t.Helper()

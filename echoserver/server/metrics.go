@@ -106,15 +106,15 @@ func (m *metrics) exposeTLS() {
 
 // expose responds with the metrics in text format. It does not use promhttp, whose compression code would make the program exceed its size
 // limit.
-func (m *metrics) expose(w http.ResponseWriter) {
+func (m *metrics) expose(e *exchange.Exchange) {
 	families, err := m.registry.Gather()
 	if err != nil {
-		exchange.Reject(w, http.StatusInternalServerError, err.Error())
+		exchange.Reject(e, http.StatusInternalServerError, err.Error())
 		return
 	}
 	format := expfmt.NewFormat(expfmt.TypeTextPlain)
-	w.Header().Set("Content-Type", string(format))
-	encoder := expfmt.NewEncoder(w, format)
+	e.Header().Set("Content-Type", string(format))
+	encoder := expfmt.NewEncoder(e, format)
 	for _, family := range families {
 		_ = encoder.Encode(family) // the client may have disconnected
 	}

@@ -247,6 +247,20 @@ func TestRun_respondsAsDocumented(t *testing.T) {
 	}
 }
 
+// TestRun_provesAsDocumented runs documented commands, and compares their output with the documented output.
+func TestRun_provesAsDocumented(t *testing.T) {
+	steps := documentedSection(t, "docs/reference/echo-server.md", "## Proofs")
+	if len(steps) != 2 {
+		t.Errorf("%d commands are found", len(steps))
+	}
+	p := start(t)
+	for _, step := range steps {
+		if output, err := p.bash(step.Commands); err != nil || output != step.Output {
+			t.Errorf("%s: %v, got %s", step.Commands, err, output)
+		}
+	}
+}
+
 // TestRun_servesTLSAsDocumented runs a documented command against the real program, and compares its output with the documented output.
 func TestRun_servesTLSAsDocumented(t *testing.T) {
 	steps := documentedSection(t, "docs/reference/echo-server.md", "## TLS")

@@ -43,8 +43,7 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 			h.unreadable(e, err)
 			return
 		}
-		e.Header().Set("Content-Type", transport.PlainText)
-		_, _ = fmt.Fprintf(e, "%d %x\n", size, digest.Sum(nil)) // the client may have disconnected
+		e.Reply(http.StatusOK, transport.PlainText, fmt.Sprintf("%d %x\n", size, digest.Sum(nil)))
 		return
 	}
 	e.Header().Set("Content-Type", "application/octet-stream")

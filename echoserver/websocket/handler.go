@@ -18,7 +18,6 @@ import (
 
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
-	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 // Handler echoes WebSocket messages.
@@ -27,7 +26,7 @@ type Handler struct {
 	Sessions *sync.WaitGroup                         // counts WebSockets, because http.Server does not wait for them
 	Open     *atomic.Int64                           // the number of open WebSockets
 	Rejected func(reason string)                     // counts a message that was rejected because of a limit
-	Page     func(http.ResponseWriter)               // responds with a page that opens a WebSocket
+	Page     func(*exchange.Exchange)                // responds with a page that opens a WebSocket
 	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, even if its handshake is invalid
 	// First returns the first message if the handshake requests one, and the number of bytes reserved for the message. It returns false if it
 	// rejected the handshake.
@@ -65,7 +64,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	defer h.Sessions.Done()
 	connection := &sessionConnection{Connection: transport.ConnectionOf(r)}
 	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // other headers have no meaning in a handshake response
-		return name != proof.ResponseHeader && name != "X-Echo-Applied"
+		return name != "X-Echo-Applied"
 	})
 	socket, err := websocket.Accept(upgrade{e, connection}, r, &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol},

@@ -40,7 +40,7 @@ type echoServer struct {
 func newEchoServer() *echoServer {
 	s := &echoServer{pool: transport.Pool{Limit: 1 << 40}, ending: make(chan struct{})}
 	s.Handler = &Handler{Ending: s.ending, Sessions: &sync.WaitGroup{}, Open: &s.open, Log: func(*exchange.Exchange, *http.Request) {},
-		Page: func(w http.ResponseWriter) { _, _ = io.WriteString(w, "page") }} // the client reads
+		Page: func(w *exchange.Exchange) { _, _ = io.WriteString(w, "page") }} // the client reads
 	s.Rejected = func(reason string) {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
@@ -54,7 +55,8 @@ func examineUpgrade(ctx context.Context, g *Group) (*wire.Description, error) {
 		var data []byte
 		connection.SetReadLimit(wire.MaxBody)
 		_, data, failed = connection.Read(ctx) // the Echo's first message
-		handshake = wire.ParseDescription(data)
+		_, description := proof.Split(data)
+		handshake = wire.ParseDescription(description)
 	}
 	for _, size := range []int{100, largeMessage} {
 		if failed == nil {

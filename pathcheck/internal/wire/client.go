@@ -145,7 +145,8 @@ func (c *Client) Judge(a *Response, nonce string) {
 	if len(values) != 1 {
 		return
 	}
-	if a.Attempt, a.Proven = c.Echo.Verify(nonce, values[0]); a.Proven {
+	if claims, ok := c.Echo.Verify(nonce, values[0]); ok {
+		a.Attempt, a.Proven = claims.Attempt, true
 		return
 	}
 	c.mutex.Lock()
