@@ -255,8 +255,9 @@ func TestRun_provesAsDocumented(t *testing.T) {
 	}
 	p := start(t)
 	for _, step := range steps {
-		if output, err := p.bash(step.Commands); err != nil || output != step.Output {
-			t.Errorf("%s: %v, got %s", step.Commands, err, output)
+		output, err := p.bash(step.Commands)
+		if err != nil || strings.TrimSpace(output) != strings.TrimSpace(step.Output) {
+			t.Errorf("%s: %v, got %q, want %q", step.Commands, err, output, step.Output)
 		}
 	}
 }
