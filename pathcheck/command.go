@@ -63,7 +63,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		func(text string) error {
 			e, err := verdict.ParseExpectation(text)
 			c.expect = append(c.expect, e)
-			return err
+			return cmp.Or(err, e.Exists())
 		})
 }
 

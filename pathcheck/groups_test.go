@@ -53,6 +53,22 @@ func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	}
 }
 
+// TestGroupOf_isAGroup checks that the group of each fact exists, and that an expectation can name the fact.
+func TestGroupOf_isAGroup(t *testing.T) {
+	all, _ := GroupNames()
+	for _, each := range FactTable() {
+		if !slices.Contains(all, groupOf(each.Name)) {
+			t.Errorf("the group of %s is %q", each.Name, groupOf(each.Name))
+		}
+		if err := (Expectation{Fact: each.Name}).Exists(); err != nil {
+			t.Errorf("%v: run make generate", err)
+		}
+	}
+	if got := groupOf("retries.reset"); got != "outlierDetection" {
+		t.Errorf("the group of retries.reset is %s", got)
+	}
+}
+
 // TestGroupNames_areAcceptedByTheAPI checks that the groups field of a check accepts all groups.
 func TestGroupNames_areAcceptedByTheAPI(t *testing.T) {
 	const file = "../api/v1/echo_check.go"

@@ -2,7 +2,6 @@ package pathcheck
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -32,8 +31,9 @@ type (
 // Result is the result of comparing an expectation with the facts.
 type Result struct {
 	Expectation
-	Got string `json:"got,omitempty"` // empty if the fact is unknown
-	OK  bool   `json:"ok"`
+	Got    string `json:"got,omitempty"` // empty if the fact is unknown
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason,omitempty"` // why the fact is unknown; empty if it is known
 }
 
 // FactTable returns the definitions of all facts.
@@ -86,9 +86,28 @@ func (r *Report) finish(expectations []Expectation) {
 		result := Result{Expectation: each}
 		if fact := r.fact(each.Fact); fact != nil {
 			result.Got, result.OK = fact.Value, each.Met(fact.Value)
+		} else {
+			result.Reason = r.whyUnknown(each.Fact)
 		}
 		r.Expected = append(r.Expected, result)
 	}
+}
+
+// whyUnknown returns the reason why the report does not contain a fact: the reason for the fact, for the fact whose member it is, or for
+// its group.
+func (r *Report) whyUnknown(fact string) string {
+	whole, _, _ := strings.Cut(fact, "[")
+	examiner := groupOf(whole)
+	for _, name := range []string{fact, whole, examiner} {
+		if i := slices.IndexFunc(r.NotTested, func(n NotTested) bool { return n.Name == name }); i >= 0 {
+			return r.NotTested[i].Reason
+		}
+	}
+	chosen, _ := (&Options{Groups: r.groups}).chosen() // the names are valid
+	if !slices.ContainsFunc(chosen, func(g group) bool { return g.name == examiner }) {
+		return "the run did not examine the group " + examiner
+	}
+	return "the run did not report it"
 }
 
 func (r *Report) fact(name string) *Fact {
@@ -99,8 +118,22 @@ func (r *Report) fact(name string) *Fact {
 }
 
 // OK reports whether the Echo was found and the facts meet all expectations.
-func (r *Report) OK() bool {
-	return r.Problem == "" && !slices.ContainsFunc(r.Expected, func(e Result) bool { return !e.OK })
+func (r *Report) OK() bool { return r.ExitCode() == 0 }
+
+// Conclusive reports whether the run shows if the path is as expected. It does not if a fact is unknown and no other fact is unexpected.
+func (r *Report) Conclusive() bool { return r.ExitCode() != 3 }
+
+// ExitCode returns the exit code of a program that prints the report: 0 if all expectations are met, 1 if an expectation is not met or no
+// Echo responds, and 3 if no expectation is unmet but one is unknown.
+func (r *Report) ExitCode() int {
+	unknown := func(e Result) bool { return e.Reason != "" }
+	switch {
+	case r.Problem != "", slices.ContainsFunc(r.Expected, func(e Result) bool { return !e.OK && !unknown(e) }):
+		return 1
+	case slices.ContainsFunc(r.Expected, unknown):
+		return 3
+	}
+	return 0
 }
 
 // WriteText writes the report as text. Text from servers is already printable ASCII.
@@ -129,8 +162,10 @@ func (r *Report) WriteText(w io.Writer) error {
 	title = "\nEXPECTED\tWANT\tGOT\n"
 	for _, each := range r.Expected {
 		got := each.Got
-		if !each.OK {
-			got = cmp.Or(got, "not known") + ": FAILED"
+		if each.Reason != "" {
+			got = "unknown: " + each.Reason
+		} else if !each.OK {
+			got += ": FAILED"
 		}
 		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Fact, probe.Printable(each.Want()), got)
 		title = ""
@@ -232,7 +267,11 @@ func (r *Report) Verdict() []byte {
 		v.Address = probe.Cut(probe.Printable(r.Address), verdict.MaxText)
 	}
 	for _, each := range r.Expected {
-		if each.OK {
+		switch {
+		case each.OK:
+			continue
+		case each.Reason != "":
+			v.Unknown = append(v.Unknown, verdict.Unknown{Name: each.Fact, Reason: probe.Cut(probe.Printable(each.Reason), verdict.MaxText)})
 			continue
 		}
 		fact, got := r.fact(each.Fact), probe.Cut(each.Got, verdict.MaxText)

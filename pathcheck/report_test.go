@@ -23,7 +23,8 @@ func fullReport() *Report {
 		r.Facts = append(r.Facts, probe.NewFact(fmt.Sprintf("group%d.fact%d", i%7, i), hostile, hostile, hostile))
 		r.Facts[i].Meaning = "what it means"
 		r.NotTested = append(r.NotTested, probe.NotTested{Name: fmt.Sprintf("other%d", i), Reason: strings.Repeat("a reason ", 50)})
-		r.Expected = append(r.Expected, Result{expect(fmt.Sprintf("fact%d", i), hostile), probe.Printable(hostile), false})
+		r.Expected = append(r.Expected, Result{expect(fmt.Sprintf("fact%d", i), hostile), probe.Printable(hostile), false, ""},
+			Result{expect(fmt.Sprintf("unknown%d", i), hostile), "", false, probe.Printable(hostile)})
 	}
 	return r
 }
@@ -39,7 +40,8 @@ func TestReport_WriteHTML(t *testing.T) {
 			t.Errorf("the page contains %q", forbidden)
 		}
 	}
-	for _, part := range []string{"&lt;script&gt;alert(1)", "group6.fact6", "what it means", "other99", "fact99", "a note",
+	for _, part := range []string{"&lt;script&gt;alert(1)", "group6.fact6", "what it means", "other99", "fact99", "unknown: &lt;script",
+		"a note",
 		"default-src &#39;none&#39;"} {
 		if !strings.Contains(page, part) && !strings.Contains(page, strings.ReplaceAll(part, "&#39;", "'")) {
 			t.Errorf("the page does not contain %q", part)
@@ -69,9 +71,10 @@ func TestReport_Verdict(t *testing.T) {
 		}
 	}
 	few := &Report{Facts: []probe.Fact{probe.NewFact("request.host", probe.Kept, "", "")},
-		Expected:  []Result{{expect("request.host", probe.Kept), probe.Kept, true}, {expect("a", "b"), "", false}},
+		Expected: []Result{{expect("request.host", probe.Kept), probe.Kept, true, ""}, {expect("a", "b"), "", false, "errors"},
+			{expect("c", "d"), "e", false, ""}},
 		NotTested: []probe.NotTested{{Name: "tls", Reason: "no TLS"}, {Name: "body", Reason: "reset", Unfinished: true}}}
-	want := `{"facts":1,"failed":[{"name":"a","want":"b"}],"unfinished":"reset"}`
+	want := `{"facts":1,"failed":[{"name":"c","want":"d","got":"e"}],"unknown":[{"name":"a","reason":"errors"}],"unfinished":"reset"}`
 	if got := string(few.Verdict()); got != want {
 		t.Errorf("the verdict is %s", got)
 	}
@@ -93,6 +96,46 @@ func TestReport_Verdict_latency(t *testing.T) {
 		`{"name":"tls.daysLeft","want":"\u003e=14","got":"13"},{"name":"timeouts.response","want":"\u003e=30s","got":"5s"}]}`
 	if len(verdicts) != 1 || !verdicts[want] {
 		t.Errorf("the verdicts are %v", verdicts)
+	}
+}
+
+// TestReport_finish checks the reasons for unknown facts, and the exit codes.
+func TestReport_finish(t *testing.T) {
+	for name, c := range map[string]struct {
+		report *Report
+		fact   string
+		reason string
+		code   int
+	}{
+		"met":                  {&Report{}, "request.host", "", 0},
+		"not met":              {&Report{}, "request.method", "", 1},
+		"of the fact":          {&Report{}, "client.address", "of the fact", 3},
+		"of the group":         {&Report{}, "client.proto", "of the group", 3},
+		"of a member":          {&Report{}, "client.spoofable[X-Real-IP]", "of the member", 3},
+		"of the whole":         {&Report{}, "client.address[a]", "of the fact", 3},
+		"of another prefix":    {&Report{groups: []string{"outlierDetection"}}, "retries.reset", "of outlierDetection", 3},
+		"no reason":            {&Report{}, "body.max", "the run did not report it", 3},
+		"no opt-in group":      {&Report{}, "timeouts.response", "the run did not examine the group timeouts", 3},
+		"not selected":         {&Report{groups: []string{"client"}}, "body.max", "the run did not examine the group body", 3},
+		"no Echo, and unknown": {&Report{Problem: "no response"}, "body.max", "the run did not report it", 1},
+	} {
+		r := c.report
+		r.NotTested = []probe.NotTested{{Name: "client", Reason: "of the group"}, {Name: "client.address", Reason: "of the fact"},
+			{Name: "client.spoofable[X-Real-IP]", Reason: "of the member"}, {Name: "outlierDetection", Reason: "of outlierDetection"}}
+		r.Facts = []probe.Fact{probe.NewFact("request.host", probe.Kept, "", ""), probe.NewFact("request.method", probe.Changed, "", "")}
+		r.finish([]Expectation{expect(c.fact, probe.Kept)})
+		if r.Expected[0].Reason != c.reason || r.ExitCode() != c.code || r.OK() != (c.code == 0) || r.Conclusive() != (c.code != 3) {
+			t.Errorf("%s: %+v, the exit code is %d", name, r.Expected[0], r.ExitCode())
+		}
+		var b strings.Builder
+		if err := r.WriteText(&b); err != nil || strings.Contains(b.String(), "kept   unknown: "+c.reason+"\n") != (c.reason != "") {
+			t.Errorf("%s: %v, %s", name, err, b.String())
+		}
+	}
+	both := &Report{Facts: []probe.Fact{probe.NewFact("request.method", probe.Changed, "", "")}}
+	both.finish([]Expectation{expect("body.max", "1Mi"), expect("request.method", probe.Kept)})
+	if both.ExitCode() != 1 || !both.Conclusive() {
+		t.Errorf("an unmet and an unknown expectation: the exit code is %d", both.ExitCode())
 	}
 }
 

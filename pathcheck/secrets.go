@@ -114,6 +114,6 @@ func (r *Report) hide(s secrets) {
 		r.NotTested[i].Reason = s.hide(r.NotTested[i].Reason)
 	}
 	for i := range r.Expected {
-		r.Expected[i].Got = long.hide(r.Expected[i].Got)
+		r.Expected[i].Got, r.Expected[i].Reason = long.hide(r.Expected[i].Got), s.hide(r.Expected[i].Reason)
 	}
 }

@@ -148,7 +148,8 @@ func TestRun_problemsHaveNoSecrets(t *testing.T) {
 func TestReport_hide(t *testing.T) {
 	const secret = marker + "-" + marker
 	r := &Report{Problem: secret, Facts: []Fact{{Name: "a", Value: secret, Sent: secret, Received: secret}, {Name: "b", Value: "kept"}},
-		NotTested: []NotTested{{Name: "c", Reason: secret}}, Expected: []Result{{expect("a", "kept"), secret, false}}}
+		NotTested: []NotTested{{Name: "c", Reason: secret}}, Expected: []Result{{expect("a", "kept"), secret, false, ""},
+			{expect("c", "kept"), "", false, secret}}}
 	r.hide(newSecrets([]Header{{Name: "A", Value: secret}, {Name: "B", Value: "kept"}}))
 	expectNoSecrets(t, r)
 	if r.Facts[1].Value != "kept" {

@@ -29,8 +29,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes a command line and returns the exit code: 0 if all expectations are met, 1 if an expectation is not met or no Echo responds,
-// and 2 if an error occurs or the run is interrupted. With --verdict-file, run returns 0 whenever it can write the verdict.
+// run executes a command line and returns the code of the report, or 2 if an error occurs or the run is interrupted. With
+// --verdict-file, run returns 0 whenever it can write the verdict.
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
 	var command pathcheck.Command
 	flags := pflag.NewFlagSet("pathcheck", pflag.ContinueOnError)
@@ -56,8 +56,8 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 		err = os.WriteFile(*verdictFile, report.Verdict(), 0o644)
 	case ctx.Err() != nil:
 		err = errors.New("interrupted; the report is incomplete")
-	case !report.OK():
-		return 1
+	default:
+		return report.ExitCode()
 	}
 	if err != nil {
 		process.ReportError(stderr, "pathcheck", err)

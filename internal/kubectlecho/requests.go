@@ -219,7 +219,8 @@ func newPath(version string) *cobra.Command {
 		Long: `Send requests to a URL that leads to an Echo, and report what an ingress, a gateway, or a proxy in the path does to headers, paths,
 bodies, addresses, TLS, and streams. The command sends no further requests unless the first response proves that an Echo responds.
 It requires no cluster permissions.
-The exit code is 0 if all expectations are met, 1 if an expectation is not met or no Echo responds, and 2 for errors.`,
+The exit code is 0 if all expectations are met, 1 if an expectation is not met or no Echo responds, 2 for errors, and 3 if no
+expectation is unmet but one is unknown.`,
 		Example: `  # Report what the path does
   kubectl echo path https://shop.example.com/
 
@@ -237,7 +238,7 @@ The exit code is 0 if all expectations are met, 1 if an expectation is not met o
 			if err != nil {
 				return usage(c, err)
 			}
-			return yes(report.OK())
+			return exit(report.ExitCode())
 		},
 	}
 	checked.Flags(command.Flags())

@@ -28,11 +28,14 @@ import (
 	"github.com/echo-operator/echo-operator/internal/process"
 )
 
-// errNo is the error that a command returns for a negative result, such as an Echo that is not Ready.
-var errNo = errors.New("no")
+// exit is the error of a command that exits with a code but prints no message, such as 1 for an Echo that is not Ready.
+type exit int
+
+// Error implements error.
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run runs the plugin with a command line. The first word is the path or name of the program. Run returns the exit code: 0 for yes, 1 for
-// no, and 2 for errors, such as an invalid command line.
+// no, 2 for errors, such as an invalid command line, and 3 for an unknown result.
 func Run(version string, line []string, stdout, stderr io.Writer) int {
 	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
@@ -59,11 +62,12 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.SetVersionTemplate(process.Version("kubectl-echo", version))
 	command, err := root.ExecuteContextC(context.Background())
+	var code exit
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errNo):
-		return 1
+	case errors.As(err, &code):
+		return int(code)
 	case command == root: // this command runs nothing that can fail, so the command line is invalid
 		err = usage(root, err)
 	}
@@ -87,8 +91,8 @@ func usage(c *cobra.Command, err error) error {
 	return &process.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
 
-// yes returns errNo if the result of a command is negative, and nil otherwise.
-func yes(result bool) error { return map[bool]error{false: errNo}[result] }
+// yes returns an error if the result of a command is negative, and nil otherwise.
+func yes(result bool) error { return map[bool]error{false: exit(1)}[result] }
 
 // printTable prints rows of cells in columns, or nothing if there is only a header row.
 func printTable(out io.Writer, rows [][]string) error {

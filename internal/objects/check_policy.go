@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -63,7 +64,8 @@ func validateCheck(check *v1.EchoCheck) (field string, err error) {
 		}
 	}
 	for i, each := range check.Expect {
-		if err := verdict.Expectation(each).Validate(); err != nil {
+		e := verdict.Expectation(each)
+		if err := cmp.Or(e.Validate(), e.Exists()); err != nil {
 			return fmt.Sprintf("expect[%d]", i), err
 		}
 	}

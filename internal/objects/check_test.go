@@ -238,11 +238,15 @@ func TestAllowsPathCheck_rejectsInvalidFields(t *testing.T) {
 			c.Expect = append(one("body.max", "AtLeast", "1Mi"), one("body.max", "AtMost", "10Mi")...)
 		}, ""},
 		"a member": {func(c *v1.EchoCheck) { c.Expect = one("client.spoofable[X-Real-IP]", "", "no", "not found") }, ""},
+		"an unknown fact": {func(c *v1.EchoCheck) {
+			c.Expect = append(one("body.max", "", "1Mi"), one("body.maximum", "", "1Mi")...)
+		},
+			`expect[1] is not valid: there is no fact "body.maximum": the documentation lists the facts, such as body.max, body.max.by, `},
 		"a cipher": {func(c *v1.EchoCheck) { c.Expect = one("tls.cipher", "In", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256") }, ""},
 		"a bound with two values": {func(c *v1.EchoCheck) { c.Expect = one("body.max", "AtLeast", "1", "2") },
 			"expect[0] is not valid: AtLeast requires exactly one"},
 		"no operator": {func(c *v1.EchoCheck) { c.Expect = one("a", "in", "b") }, `expect[0] is not valid: the operator "in" is not In, NotIn`},
-		"an operator in a value": {func(c *v1.EchoCheck) { c.Expect = append(one("a", "", "b"), one("a", "", ">=1")...) },
+		"an operator in a value": {func(c *v1.EchoCheck) { c.Expect = append(one("body.max", "", "b"), one("a", "", ">=1")...) },
 			`expect[1] is not valid: the value ">=1" is a bound: use the operator AtLeast or AtMost`},
 	} {
 		echo := checked(c.change)

@@ -72,7 +72,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 		if ended.FinishedAt.After(now) { // the clock of the pod's node is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}
-		judgeRun(&current, check, ended)
+		judgeRun(&current, ended)
 	} else if current.Result != v1.CheckPassed && current.Result != v1.CheckFailed {
 		setUnknown(&current, notRunYet)
 	}
@@ -84,7 +84,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 }
 
 // judgeRun writes the findings of a run to the status of the check.
-func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.ContainerStateTerminated) {
+func judgeRun(current *v1.EchoCheckStatus, ended *corev1.ContainerStateTerminated) {
 	if ended.ExitCode != 0 {
 		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
 			ended.ExitCode, cmp.Or(ended.Reason, "no reason is given")))
@@ -97,7 +97,14 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	}
 	var failed []string
 	for _, each := range v.Failed {
-		failed = append(failed, fmt.Sprintf("%s is %s, expected %s.", each.Name, cmp.Or(each.Got, "not known"), each.Want))
+		failed = append(failed, fmt.Sprintf("%s is %s, expected %s.", each.Name, each.Got, each.Want))
+	}
+	var unknown []string
+	for _, each := range v.Unknown {
+		unknown = append(unknown, fmt.Sprintf("%s is unknown: %s.", each.Name, each.Reason))
+	}
+	if v.Unfinished == verdict.DeadlinePassed {
+		unknown = append(unknown, "Raise deadlineSeconds, or examine fewer groups.")
 	}
 	if v.Problem != "" {
 		problem := message.Problem{Text: "no Echo responds", Quote: v.Problem}
@@ -117,12 +124,10 @@ func judgeRun(current *v1.EchoCheckStatus, check *v1.EchoCheck, ended *corev1.Co
 	case len(failed) > 0:
 		current.Result, current.Message = v1.CheckFailed, message.Truncate(strings.Join(failed, " "), message.MaxCheck)
 		current.LastConclusiveTime = ended.FinishedAt.DeepCopy()
-	case v.Unfinished == verdict.DeadlinePassed:
-		setUnknown(current,
-			fmt.Sprintf("The last run did not examine everything within its deadline of %d seconds. Raise deadlineSeconds, or examine fewer groups.",
-				objects.CheckDeadline(check)/time.Second))
-	case v.Unfinished != "":
-		setUnknown(current, "The last run could not examine everything. Check the log of its pod.")
+	case len(v.Unknown) > 0:
+		setUnknown(current, strings.Join(unknown, " "))
+	case v.Facts < 1: // without expectations, any fact suffices
+		setUnknown(current, "The last run found no fact: "+v.Unfinished+".")
 	default:
 		current.Result, current.Message = v1.CheckPassed, ""
 		current.LastConclusiveTime = ended.FinishedAt.DeepCopy()

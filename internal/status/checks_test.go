@@ -54,9 +54,12 @@ func evaluateCheck(echo *v1.Echo, seen CheckRuns) (v1.EchoCheckStatus, Report) {
 func TestEvaluate_result(t *testing.T) {
 	passed := verdict.Verdict{Facts: 1}
 	failed := verdict.Verdict{Facts: 1,
-		Failed: []verdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14"}}}
-	unfinished := verdict.Verdict{Facts: 1, Unfinished: verdict.DeadlinePassed}
-	interrupted := verdict.Verdict{Facts: 1, Unfinished: "reset"}
+		Failed:  []verdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}, {Name: "tls.daysLeft", Want: ">=14", Got: "3"}},
+		Unknown: []verdict.Unknown{{Name: "body.max", Reason: "errors"}}, Unfinished: verdict.DeadlinePassed}
+	unknown := verdict.Verdict{Facts: 1,
+		Unknown: []verdict.Unknown{{Name: "client.address", Reason: "errors"}, {Name: "a", Reason: "slow path"}}}
+	late := verdict.Verdict{Facts: 1, Unfinished: verdict.DeadlinePassed,
+		Unknown: []verdict.Unknown{{Name: "a", Reason: verdict.DeadlinePassed}}}
 	for name, c := range map[string]struct {
 		pods    []*objects.Pod
 		was     v1.CheckResult
@@ -67,11 +70,17 @@ func TestEvaluate_result(t *testing.T) {
 		"no run yet":   {nil, "", nil, v1.CheckUnknown, notRunYet},
 		"a run passed": {[]*objects.Pod{found(passed)}, "", nil, v1.CheckPassed, ""},
 		"expectations are not met": {[]*objects.Pod{found(failed)}, v1.CheckPassed, nil, v1.CheckFailed,
-			"client.address is replaced, expected kept. tls.daysLeft is not known, expected >=14."},
+			"client.address is replaced, expected kept. tls.daysLeft is 3, expected >=14."},
+		"expectations are unknown": {[]*objects.Pod{found(unknown)}, v1.CheckPassed, nil, v1.CheckUnknown,
+			"client.address is unknown: errors. a is unknown: slow path."},
 		"no Echo responds": {[]*objects.Pod{found(verdict.Verdict{Problem: "no response from a:80"})}, "", nil, v1.CheckFailed,
 			`No Echo responds: "no response from a:80".`},
-		"a run that did not finish":  {[]*objects.Pod{found(unfinished)}, "", nil, v1.CheckUnknown, "within its deadline of 60 seconds"},
-		"a run that was interrupted": {[]*objects.Pod{found(interrupted)}, v1.CheckFailed, nil, v1.CheckUnknown, "could not examine everything"},
+		"a run that did not finish": {[]*objects.Pod{found(late)}, v1.CheckFailed, nil, v1.CheckUnknown,
+			"a is unknown: the deadline of the run has passed. Raise deadlineSeconds, or examine fewer groups."},
+		"a run that found what it expected": {[]*objects.Pod{found(verdict.Verdict{Facts: 1, Unfinished: "reset"})}, v1.CheckFailed, nil,
+			v1.CheckPassed, ""},
+		"a run that found nothing": {[]*objects.Pod{found(verdict.Verdict{Unfinished: "reset"})}, v1.CheckFailed, nil, v1.CheckUnknown,
+			"The last run found no fact: reset."},
 		"a run that crashed": {[]*objects.Pod{ended(0, 137, "")}, v1.CheckPassed, nil, v1.CheckUnknown,
 			"it exited with code 137 (Error)"},
 		"a pod of another client": {[]*objects.Pod{ended(0, 0, `{"facts":1,"failed":[{"name":"<b>"}]}`)}, v1.CheckPassed, nil,

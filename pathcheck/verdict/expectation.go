@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Expectation is a requirement for a fact. A fact that is unknown meets no expectation.
+// Expectation is a requirement for a fact. If the fact is unknown, the expectation is neither met nor unmet.
 type Expectation struct {
 	Fact     string   `json:"fact"`
 	Operator string   `json:"operator,omitempty"` // empty means In
@@ -82,6 +82,18 @@ func (e Expectation) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Exists returns an error unless pathcheck reports the expectation's fact, or the fact whose member it is.
+func (e Expectation) Exists() error {
+	name, _, _ := strings.Cut(e.Fact, "[")
+	if slices.Contains(knownFacts(), name) {
+		return nil
+	}
+	group, _, _ := strings.Cut(name, ".")
+	similar := slices.DeleteFunc(knownFacts(), func(fact string) bool { return !strings.HasPrefix(fact+".", group+".") })
+	return fmt.Errorf("there is no fact %q: the documentation lists the facts, such as %s", e.Fact,
+		strings.Join(append(similar, "client.address")[:max(1, len(similar))], ", "))
 }
 
 // Met reports whether the value of a fact meets a valid expectation.

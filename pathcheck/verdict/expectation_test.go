@@ -66,6 +66,20 @@ func TestExpectation_Validate(t *testing.T) {
 	}
 }
 
+func TestExpectation_Exists(t *testing.T) {
+	for fact, want := range map[string]string{
+		"client.address": "", "client.spoofable[X-Real-IP]": "", "outlierDetection": "",
+		"client.adress":         `there is no fact "client.adress": the documentation lists the facts, such as client.address, client.`,
+		"client.adress[a]":      `there is no fact "client.adress[a]": the documentation lists the facts, such as client.address, client.`,
+		"outlierDetection.pods": `there is no fact "outlierDetection.pods": the documentation lists the facts, such as outlierDetection`,
+		"bodies.max":            `there is no fact "bodies.max": the documentation lists the facts, such as client.address`,
+	} {
+		if err := (Expectation{Fact: fact}).Exists(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", fact, err, want)
+		}
+	}
+}
+
 func TestExpectation_Want(t *testing.T) {
 	for text, want := range map[string]string{"a=b": "b", "a=b|c": "b|c", "a!=b|c": "!=b|c", "a==b": "=b", "a>=1": ">=1", "a<=2s": "<=2s"} {
 		if e, err := ParseExpectation(text); err != nil || e.Want() != want {

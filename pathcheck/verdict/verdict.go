@@ -35,6 +35,8 @@ type Verdict struct {
 	Facts int `json:"facts"`
 	// Failed holds the expectations that are not met.
 	Failed []Unmet `json:"failed,omitempty"`
+	// Unknown holds the expectations that the run could neither meet nor fail.
+	Unknown []Unknown `json:"unknown,omitempty"`
 	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the
 	// rest.
 	Unfinished string `json:"unfinished,omitempty"`
@@ -52,24 +54,35 @@ const (
 	SilentResolver Silence = "resolver"
 )
 
-// Unmet is an expectation that is not met. Got is empty if the fact is unknown.
+// Unmet is an expectation that is not met.
 type Unmet struct {
 	Name string `json:"name"`
 	Want string `json:"want"`
-	Got  string `json:"got,omitempty"`
+	Got  string `json:"got"`
+}
+
+// Unknown is an expectation whose fact is unknown.
+type Unknown struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 // DeadlinePassed is the value of Unfinished if the run did not examine everything before its deadline.
 const DeadlinePassed = "the deadline of the run has passed"
 
-// Encode returns a verdict as JSON of at most 4,000 bytes. To shorten it, Encode drops failed expectations from the end of the list.
+// Encode returns a verdict as JSON of at most 4,000 bytes. To shorten it, Encode drops expectations from the ends of the lists, first the
+// unknown ones. One of them always fits.
 func (v Verdict) Encode() []byte {
 	for {
 		data, err := json.Marshal(v)
-		if err == nil && len(data) <= maxSize || len(v.Failed) == 0 {
+		switch {
+		case err == nil && len(data) <= maxSize || len(v.Failed)+len(v.Unknown) == 0:
 			return data
+		case len(v.Unknown) > 0:
+			v.Unknown = v.Unknown[:len(v.Unknown)-1]
+		default:
+			v.Failed = v.Failed[:len(v.Failed)-1]
 		}
-		v.Failed = v.Failed[:len(v.Failed)-1]
 	}
 }
 
@@ -88,17 +101,20 @@ func Decode(message string) (Verdict, error) {
 	if err := json.Unmarshal([]byte(message), &v); err != nil {
 		return v, errors.New("it is not a verdict in JSON")
 	}
-	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" {
+	if v.Facts < 1 && v.Problem == "" && v.Unfinished == "" && len(v.Unknown) == 0 {
 		return v, errors.New("it has no facts")
 	}
 	texts := []string{v.Problem, v.Unfinished, v.Address}
+	var names []string
 	for _, each := range v.Failed {
-		if !isFact(each.Name) {
-			return v, errors.New("it has a fact whose name is not valid")
-		}
-		texts = append(texts, each.Want, each.Got)
+		names, texts = append(names, each.Name), append(texts, each.Want, each.Got)
+	}
+	for _, each := range v.Unknown {
+		names, texts = append(names, each.Name), append(texts, each.Reason)
 	}
 	switch {
+	case slices.ContainsFunc(names, func(name string) bool { return !isFact(name) }):
+		return v, errors.New("it has a fact whose name is not valid")
 	case slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText || !printable.MatchString(text) }):
 		return v, errors.New("it contains text that is too long or not printable")
 	case v.Silent == "":

@@ -10,7 +10,8 @@ import (
 
 func TestDecode_readsEncodedVerdict(t *testing.T) {
 	want := Verdict{Facts: 3, Problem: "no response", Silent: SilentAll, Address: "a:80",
-		Failed: []Unmet{{Name: "client.address", Want: "replaced", Got: "kept"}}, Unfinished: DeadlinePassed}
+		Failed:  []Unmet{{Name: "client.address", Want: "replaced", Got: "kept"}},
+		Unknown: []Unknown{{Name: "body.max", Reason: "errors"}}, Unfinished: DeadlinePassed}
 	got, err := Decode(string(want.Encode()))
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
@@ -24,11 +25,25 @@ func TestEncode_omitsFailuresBeyondMaxSize(t *testing.T) {
 			v.Failed = append(v.Failed,
 				Unmet{Name: fmt.Sprintf("%s%02d", strings.Repeat("n", c.name-2), i), Want: strings.Repeat("a", c.want), Got: "b"})
 		}
+		v.Unknown = []Unknown{{Name: "a", Reason: "errors"}} // dropped first
 		data := v.Encode()
 		short, err := Decode(string(data))
-		if err != nil || len(data) > maxSize || len(short.Failed) < c.fit || short.Failed[0] != v.Failed[0] || len(v.Failed) != 64 {
+		if err != nil || len(data) > maxSize || len(short.Failed) < c.fit || len(short.Unknown) > 0 || short.Failed[0] != v.Failed[0] ||
+			len(v.Failed) != 64 {
 			t.Errorf("%v: %d bytes, %d failures", err, len(data), len(short.Failed))
 		}
+	}
+}
+
+// TestEncode_keepsAnUnknownExpectation checks that a verdict that is too long does not become a verdict without unknown expectations.
+func TestEncode_keepsAnUnknownExpectation(t *testing.T) {
+	v := Verdict{Facts: 1, Unfinished: strings.Repeat("<", MaxText)}
+	for range 64 {
+		v.Unknown = append(v.Unknown, Unknown{Name: strings.Repeat("n", MaxName), Reason: strings.Repeat("<", MaxText)})
+	}
+	short, err := Decode(string(v.Encode()))
+	if err != nil || len(short.Unknown) < 1 || len(v.Encode()) > maxSize {
+		t.Errorf("%v: %d bytes, %d unknown", err, len(v.Encode()), len(short.Unknown))
 	}
 }
 
@@ -45,6 +60,8 @@ func TestDecode_rejectsInvalidMessages(t *testing.T) {
 		`{"facts":1,"failed":[{"name":"` + strings.Repeat("n", MaxName+1) + `","want":"x"}]}`: "name is not valid",
 		`{"facts":1,"failed":[{"name":"<b>","want":"x"}]}`:                                    "name is not valid",
 		`{"facts":1,"failed":[{"name":"a","want":"x\u001b[31m"}]}`:                            "not printable",
+		`{"facts":1,"unknown":[{"name":"<b>","reason":"x"}]}`:                                 "name is not valid",
+		`{"facts":1,"unknown":[{"name":"a","reason":"x\u001b[31m"}]}`:                         "not printable",
 		`{"facts":1,"unfinished":"\u202ex"}`:                                                  "not printable",
 		`{"problem":"x","silent":"dns"}`:                                                      "invalid silent part of the path",
 		`{"facts":1,"silent":"all"}`:                                                          "invalid silent part of the path",
@@ -58,7 +75,7 @@ func TestDecode_rejectsInvalidMessages(t *testing.T) {
 			t.Errorf("%.80q: %v, want %q", message, err, want)
 		}
 	}
-	for _, message := range []string{`{"problem":"no response"}`, `{"unfinished":"reset"}`,
+	for _, message := range []string{`{"problem":"no response"}`, `{"unfinished":"reset"}`, `{"unknown":[{"name":"a","reason":"errors"}]}`,
 		`{"facts":1,"failed":[{"name":"client.spoofable[X-Real-IP]","want":"x"}]}`} {
 		if _, err := Decode(message); err != nil {
 			t.Errorf("%s: %v", message, err)

@@ -60,7 +60,7 @@ var _ = Describe("expectations of a check", func() {
 
 	It("are at most 64 in each of 8 checks", func(ctx SpecContext) {
 		expectations := func(count int) func(*v1.EchoCheck) {
-			longest := v1.EchoExpectation{Fact: "f[" + strings.Repeat("m", 125) + "]", Operator: "NotIn",
+			longest := v1.EchoExpectation{Fact: "client.spoofable[" + strings.Repeat("m", 110) + "]", Operator: "NotIn",
 				Values: slices.Repeat([]string{strings.Repeat("v", 256)}, 8)}
 			return func(c *v1.EchoCheck) { c.Expect = slices.Repeat([]v1.EchoExpectation{longest}, count) }
 		}

@@ -23,6 +23,7 @@ import (
 // The test cluster has no CronJob controller. The specs create pods with the results that a check would write.
 var _ = Describe("a check", func() {
 	good := verdict.Verdict{Facts: 2}
+	unknown := verdict.Verdict{Facts: 2, Unknown: []verdict.Unknown{{Name: "client.address", Reason: "errors"}}}
 	bad := verdict.Verdict{Facts: 2, Failed: []verdict.Unmet{{Name: "client.address", Want: "kept", Got: "replaced"}}}
 
 	It("is a CronJob, which is restored, and is deleted with the check", func(ctx SpecContext) {
@@ -77,6 +78,8 @@ var _ = Describe("a check", func() {
 		run(ctx, echo, "path", string(good.Encode()))
 		expectCheck(ctx, echo, v1.CheckPassed, "")
 		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionTrue, v1.ReasonChecksPassed))
+		run(ctx, echo, "path", string(unknown.Encode()))
+		expectCheck(ctx, echo, v1.CheckUnknown, "client.address is unknown: errors.")
 		run(ctx, echo, "path", string(bad.Encode()))
 		expectCheck(ctx, echo, v1.CheckFailed, "client.address is replaced, expected kept.")
 		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
@@ -186,7 +189,12 @@ var _ = Describe("a check", func() {
 		Entry("a URL", `url is not valid: "'ftp://a' is not a URL such as https://example.com/shop`, func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
 		Entry("an operator", `expect[1] is not valid: "the operator 'Between' is not In, NotIn, AtLeast, or AtMost". Correct the field.`,
 			func(c *v1.EchoCheck) {
-				c.Expect = []v1.EchoExpectation{{Fact: "a", Values: []string{"b"}}, {Fact: "a", Operator: "Between", Values: []string{"1", "2"}}}
+				c.Expect = []v1.EchoExpectation{{Fact: "body.max", Values: []string{"b"}},
+					{Fact: "body.max", Operator: "Between", Values: []string{"1", "2"}}}
+			}),
+		Entry("a fact", `expect[0] is not valid: "there is no fact 'body.maximum': the documentation lists the facts, such as body.max,`,
+			func(c *v1.EchoCheck) {
+				c.Expect = []v1.EchoExpectation{{Fact: "body.maximum", Values: []string{"1Mi"}}}
 			}),
 	)
 })
