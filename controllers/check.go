@@ -42,7 +42,7 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 		return ctrl.Result{}, err
 	}
 	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // CronJobs are deleted with their Echo
-		r.Metrics.Checks.Reported(request.NamespacedName, nil)
+		r.Metrics.Checks.Reported(request.NamespacedName, nil, nil)
 		r.failures.end(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
 	}
@@ -73,7 +73,7 @@ func (r *CheckReconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (tim
 		return 0, r.failures.tolerate(key, status.Classify(err), r.Now())
 	}
 	r.SendEvents(ctx, echo, report.Transitions...)
-	r.Metrics.Checks.Reported(key, report.Status.Checks)
+	r.Metrics.Checks.Reported(key, report.Status.Checks, report.Overdue)
 	if failure != nil && failure.NoRetry {
 		failure.RetryAfter = report.Next // other checks are due then
 	}
@@ -138,9 +138,9 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 	}
 	cronJob, _ := live.(*batchv1.CronJob)
 	if cronJob != nil {
-		seen.Since = cronJob.CreationTimestamp.Time
+		seen.Applied = objects.AppliedAt(cronJob)
 		if last := cronJob.Status.LastScheduleTime; last != nil {
-			seen.Scheduled, seen.Since = last.Time, last.Time
+			seen.Scheduled = last.Time
 		}
 		if seen.LacksPod(echo, check, r.Now()) {
 			seen.Blocked = r.tryPod(ctx, cronJob)

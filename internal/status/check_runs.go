@@ -35,9 +35,8 @@ type CheckRuns struct {
 	Hash string
 	// Scheduled is the time of the most recent scheduled run, or the zero time if none was due.
 	Scheduled time.Time
-	// Since is the time when the last run began or, before the first run, the time when the CronJob was created. Since is zero if there is no
-	// CronJob.
-	Since time.Time
+	// Applied is the time when the operator last changed the CronJob. Applied is zero if there is no CronJob.
+	Applied time.Time
 	// Blocked is the reason why the API server would reject the missing pod of a run. It is zero if no such reason is known.
 	Blocked message.Problem
 }
@@ -57,7 +56,7 @@ func (r CheckRuns) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) b
 // zone. The CronJob controller uses the same library, in its own time zone.
 func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil || r.Since.IsZero() { // a check with an invalid schedule has no CronJob
+	if err != nil || r.Applied.IsZero() { // a check with an invalid schedule has no CronJob
 		return 0
 	}
 	due := schedule.Next(now.Add(-patience))
@@ -65,6 +64,29 @@ func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 		return 0
 	}
 	return due.Add(patience).Sub(now)
+}
+
+// overdue returns the time at which the third scheduled run without a conclusion is over, or the zero time if no run is due. A check that
+// cannot run is overdue at once. The time depends only on objects in the cluster, so that it survives a restart of the operator. It begins
+// again after a change to the CronJob, such as the end of its suspension.
+func (r CheckRuns) overdue(echo *v1.Echo, check *v1.EchoCheck, last *metav1.Time, now time.Time) time.Time {
+	switch {
+	case echo.Spec.Paused, echo.Spec.DesiredReplicas() == 0, objects.CheckURL(echo, check) == "":
+		return time.Time{}
+	case r.Refused != (message.Problem{}):
+		return now
+	}
+	schedule, err := cron.ParseStandard(check.Schedule) // can panic if the schedule is invalid and the check therefore refused
+	if err != nil || r.Applied.IsZero() {
+		return time.Time{}
+	}
+	due := slices.MaxFunc([]time.Time{r.Applied, cmp.Or(last, &metav1.Time{}).Time}, time.Time.Compare)
+	for range 3 {
+		if due = schedule.Next(due); due.IsZero() { // the schedule never matches
+			return due
+		}
+	}
+	return due.Add(objects.CheckDeadline(check) + patience)
 }
 
 // whyUnknown returns the reason why a check has no result, regardless of its previous result. The reason is empty if the check has a

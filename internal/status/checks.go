@@ -35,7 +35,7 @@ type ChecksObservation struct {
 
 // EvaluateChecks returns the report on a reconcile of an Echo's checks.
 func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Report {
-	report := Report{Status: *echo.Status.DeepCopy()}
+	report := Report{Status: *echo.Status.DeepCopy(), Overdue: map[string]time.Time{}}
 	report.Status.Checks = nil
 	for i := range echo.Spec.Checks {
 		check := &echo.Spec.Checks[i]
@@ -47,6 +47,7 @@ func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Report
 		}
 		current, next := checkStatus(echo, check, was, observed, now)
 		report.Status.Checks, report.Next = append(report.Status.Checks, current), Earliest(report.Next, next)
+		report.Overdue[check.Name] = observed.overdue(echo, check, current.LastConclusiveTime, now)
 	}
 	for _, former := range FormerChecks(echo) {
 		if !seen.Gone[former] {

@@ -370,7 +370,7 @@ func TestCheckRuns_LacksPod(t *testing.T) {
 		change func(*v1.Echo)
 		want   bool
 	}{
-		"no run yet":        {CheckRuns{Since: ago(time.Hour)}, nil, false},
+		"no run yet":        {CheckRuns{Applied: ago(time.Hour)}, nil, false},
 		"a run of now":      {CheckRuns{Scheduled: ago(30 * time.Second)}, nil, false},
 		"a run without pod": {CheckRuns{Scheduled: ago(200 * time.Second)}, nil, true},
 		"a run with a pod":  {CheckRuns{Scheduled: ago(time.Hour), Pods: fresh}, nil, false},
@@ -389,12 +389,53 @@ func TestCheckRuns_LacksPod(t *testing.T) {
 func TestEvaluate_blocked(t *testing.T) {
 	g := NewWithT(t)
 	passed := v1.EchoCheckStatus{Result: v1.CheckPassed, LastConclusiveTime: new(metav1.NewTime(checkTime.Add(-time.Hour)))}
-	seen := CheckRuns{Since: checkTime.Add(-time.Hour), Blocked: message.Problem{Text: "a", Quote: "b", Advice: "C."}}
+	seen := CheckRuns{Applied: checkTime.Add(-time.Hour), Blocked: message.Problem{Text: "a", Quote: "b", Advice: "C."}}
 	blocked, report := evaluateCheck(checkedEcho(passed), seen)
 	g.Expect(blocked.Message).To(Equal(`The last run gave no result: A: "b". C.`))
 	g.Expect(blocked.Result).To(Equal(v1.CheckUnknown))
 	g.Expect(report.Next).To(And(BeNumerically(">", 0), BeNumerically("<=", time.Hour+patience)))
-	again, report := evaluateCheck(checkedEcho(passed), CheckRuns{Since: seen.Since})
+	again, report := evaluateCheck(checkedEcho(passed), CheckRuns{Applied: seen.Applied})
 	g.Expect(again.Result).To(Equal(v1.CheckPassed))
 	g.Expect(report.Next).To(BeNumerically(">", 0))
+}
+
+// TestEvaluate_overdue checks when three scheduled runs without a conclusion are over. The check runs every hour, with a deadline of a
+// minute.
+func TestEvaluate_overdue(t *testing.T) {
+	const third = 3*time.Hour + time.Minute + patience
+	hour := checkTime.Truncate(time.Hour) // the last time at which the check should have run
+	refused := CheckRuns{Refused: message.Problem{Text: "no"}}
+	for name, c := range map[string]struct {
+		seen   CheckRuns
+		last   time.Time
+		change func(*v1.Echo)
+		want   time.Time
+	}{
+		"never run":              {CheckRuns{Applied: hour}, time.Time{}, nil, hour.Add(third)},
+		"a conclusion":           {CheckRuns{Applied: hour.Add(-9 * time.Hour)}, hour.Add(time.Minute), nil, hour.Add(third)},
+		"changed since then":     {CheckRuns{Applied: hour}, hour.Add(-9 * time.Hour), nil, hour.Add(third)},
+		"no conclusion":          {CheckRuns{Applied: hour.Add(-9 * time.Hour)}, hour.Add(-4 * time.Hour), nil, hour.Add(third - 4*time.Hour)},
+		"no CronJob yet":         {CheckRuns{}, time.Time{}, nil, time.Time{}},
+		"it cannot run":          {refused, hour, nil, checkTime.Add(10 * time.Second)},
+		"an invalid schedule":    {refused, hour, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "TZ=UTC" }, checkTime.Add(10 * time.Second)},
+		"a day that never comes": {CheckRuns{Applied: hour}, hour, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "0 0 30 2 *" }, time.Time{}},
+		"paused":                 {refused, hour, func(e *v1.Echo) { e.Spec.Paused = true }, time.Time{}},
+		"no replicas":            {refused, hour, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, time.Time{}},
+		"no URL":                 {refused, hour, func(e *v1.Echo) { e.Status.ExternalURL = "" }, time.Time{}},
+		"no URL, but its own": {refused, hour, func(e *v1.Echo) { e.Status.ExternalURL, e.Spec.Checks[0].URL = "", "http://a" },
+			checkTime.Add(10 * time.Second)},
+		"a run without a verdict": {CheckRuns{Applied: hour, Pods: []*objects.Pod{ended(0, 1, "")}}, time.Time{}, nil, hour.Add(third)},
+	} {
+		was := v1.EchoCheckStatus{Result: v1.CheckUnknown}
+		if !c.last.IsZero() {
+			was.LastConclusiveTime = new(metav1.NewTime(c.last))
+		}
+		echo := checkedEcho(was)
+		if c.change != nil {
+			c.change(echo)
+		}
+		if _, report := evaluateCheck(echo, c.seen); !report.Overdue["path"].Equal(c.want) {
+			t.Errorf("%s: overdue at %s, want %s", name, report.Overdue["path"], c.want)
+		}
+	}
 }

@@ -30,6 +30,8 @@ type Report struct {
 	Transitions []Transition
 	// Next is the time until the next reconcile if no event arrives, or zero if nothing depends on time.
 	Next time.Duration
+	// Overdue holds, by check, the time after which the check has had no conclusion for too long. It may be zero.
+	Overdue map[string]time.Time
 }
 
 // Observation records what a reconcile observed and changed. It is valid even if the reconcile failed. A nil object is unknown or does not

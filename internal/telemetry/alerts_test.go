@@ -88,17 +88,6 @@ func TestObjects_everyAlertHasTestCases(t *testing.T) {
 	}
 }
 
-// TestObjects_suggestedRuleIsTested checks that the cases also cover the rule that the documentation suggests.
-func TestObjects_suggestedRuleIsTested(t *testing.T) {
-	g := NewWithT(t)
-	page, err := os.ReadFile("../../docs/how-to/monitor.md")
-	g.Expect(err).NotTo(HaveOccurred())
-	rule, err := os.ReadFile("testdata/checks_unknown.yaml")
-	g.Expect(err).NotTo(HaveOccurred())
-	_, groups, _ := strings.Cut(string(rule), "\n")
-	g.Expect(string(page)).To(ContainSubstring("  " + strings.ReplaceAll(strings.TrimSpace(groups), "\n", "\n  ") + "\n```"))
-}
-
 func TestObjects_downAlertOnlyForOwnOperator(t *testing.T) {
 	i := slices.IndexFunc(alertsOf(t), func(alert map[string]any) bool { return alert["alert"] == "EchoOperatorDown" })
 	down := alertsOf(t)[i]

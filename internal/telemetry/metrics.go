@@ -4,7 +4,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"errors"
 	"runtime"
 	"slices"
@@ -34,7 +33,7 @@ type Metrics struct {
 // NewMetrics returns metrics that read the time from a clock.
 func NewMetrics(now func() time.Time) *Metrics {
 	return &Metrics{
-		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(), Failures: newFailures(), Requests: newRequests(),
+		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(now), Failures: newFailures(), Requests: newRequests(),
 	}
 }
 
@@ -146,63 +145,71 @@ func (c *Companions) Collect(to chan<- prometheus.Metric) {
 
 // Checks exposes the results of the Echoes' checks. It is safe for concurrent use.
 type Checks struct {
-	count, failed *prometheus.Desc
+	now                    func() time.Time
+	count, failed, unknown *prometheus.Desc
 
 	lock    sync.Mutex
 	results map[types.NamespacedName][]v1.EchoCheckStatus
+	overdue map[types.NamespacedName]map[string]time.Time
 }
 
-func newChecks() *Checks {
+func newChecks(now func() time.Time) *Checks {
 	return &Checks{
+		now:   now,
 		count: prometheus.NewDesc(prefix+"checks", "Number of checks of Echoes by result.", []string{"result"}, nil),
 		failed: prometheus.NewDesc(prefix+"check_failed", "1 for each check whose last run failed; includes at most 20 checks.",
 			[]string{"echo_namespace", "echo", "check"}, nil),
-		results: map[types.NamespacedName][]v1.EchoCheckStatus{},
+		unknown: prometheus.NewDesc(prefix+"check_unknown",
+			"1 for each check whose last three scheduled runs had no conclusion, or that cannot run; includes at most 20 checks.",
+			[]string{"echo_namespace", "echo", "check"}, nil),
+		results: map[types.NamespacedName][]v1.EchoCheckStatus{}, overdue: map[types.NamespacedName]map[string]time.Time{},
 	}
 }
 
-// Reported records the results of an Echo's checks. The list is empty if the Echo has no checks or no longer exists.
-func (c *Checks) Reported(echo types.NamespacedName, checks []v1.EchoCheckStatus) {
+// Reported records the results of an Echo's checks, and when they will have had no conclusion for too long. The list is empty if the Echo
+// has no checks or no longer exists.
+func (c *Checks) Reported(echo types.NamespacedName, checks []v1.EchoCheckStatus, overdue map[string]time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
+	c.results[echo], c.overdue[echo] = checks, overdue
 	if len(checks) == 0 {
 		delete(c.results, echo)
-		return
+		delete(c.overdue, echo)
 	}
-	c.results[echo] = checks
 }
 
 // Describe implements prometheus.Collector.
 func (c *Checks) Describe(to chan<- *prometheus.Desc) {
 	to <- c.count
 	to <- c.failed
+	to <- c.unknown
 }
 
 // Collect implements prometheus.Collector.
 func (c *Checks) Collect(to chan<- prometheus.Metric) {
-	type failedCheck struct {
-		echo  types.NamespacedName
-		check string
-	}
 	counts := map[v1.CheckResult]float64{v1.CheckPassed: 0, v1.CheckFailed: 0, v1.CheckUnknown: 0}
-	var failed []failedCheck
+	named := map[*prometheus.Desc][][]string{} // the labels of the named checks
 	c.lock.Lock()
+	now := c.now()
 	for echo, checks := range c.results {
 		for _, check := range checks {
 			counts[check.Result]++
 			if check.Result == v1.CheckFailed {
-				failed = append(failed, failedCheck{echo, check.Name})
+				named[c.failed] = append(named[c.failed], []string{echo.Namespace, echo.Name, check.Name})
+			}
+			if due := c.overdue[echo][check.Name]; !due.IsZero() && !due.After(now) {
+				named[c.unknown] = append(named[c.unknown], []string{echo.Namespace, echo.Name, check.Name})
 			}
 		}
 	}
 	c.lock.Unlock()
-	slices.SortFunc(failed, func(a, b failedCheck) int {
-		return cmp.Or(cmp.Compare(a.echo.Namespace, b.echo.Namespace), cmp.Compare(a.echo.Name, b.echo.Name), cmp.Compare(a.check, b.check))
-	})
 	for result, count := range counts {
 		to <- prometheus.MustNewConstMetric(c.count, prometheus.GaugeValue, count, string(result))
 	}
-	for _, each := range failed[:min(len(failed), maxNamed)] {
-		to <- prometheus.MustNewConstMetric(c.failed, prometheus.GaugeValue, 1, each.echo.Namespace, each.echo.Name, each.check)
+	for metric, checks := range named {
+		slices.SortFunc(checks, slices.Compare)
+		for _, labels := range checks[:min(len(checks), maxNamed)] {
+			to <- prometheus.MustNewConstMetric(metric, prometheus.GaugeValue, 1, labels...)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,7 +27,8 @@ func TestRegister_metricsFollowConventions(t *testing.T) {
 	m := NewMetrics(newClock().now)
 	g.Expect(m.Register(registry, "v1.2.3", elected)).To(Succeed())
 	m.Echoes.Reported(newEcho("a", 1), newStatus(1, v1.PhaseWarning, "Unschedulable", 1))
-	m.Checks.Reported(types.NamespacedName{Namespace: "ns", Name: "a"}, []v1.EchoCheckStatus{{Name: "path", Result: v1.CheckFailed}})
+	m.Checks.Reported(types.NamespacedName{Namespace: "ns", Name: "a"}, []v1.EchoCheckStatus{{Name: "path", Result: v1.CheckFailed}},
+		map[string]time.Time{"path": time.Unix(1, 0)})
 	m.Failures.Add("echo", true, "ApplyFailed")
 	m.Requests.counter.WithLabelValues("get", "echoes", "200")
 	problems, err := testutil.GatherAndLint(registry)
@@ -34,7 +36,7 @@ func TestRegister_metricsFollowConventions(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	const all = 15
+	const all = 16
 	if families, err := registry.Gather(); err != nil || len(families) != all {
 		t.Errorf("%d metrics, %v; want %d", len(families), err, all)
 	}
@@ -77,4 +79,33 @@ func TestCompanions(t *testing.T) {
 	}
 	NewWithT(t).Expect(c.reasons).To(BeEmpty())
 	NewWithT(t).Expect(c.counts).To(BeEmpty())
+}
+
+func TestChecks(t *testing.T) {
+	at := newClock()
+	c := newChecks(at.now)
+	echo := types.NamespacedName{Namespace: "shop", Name: "web"}
+	checks := []v1.EchoCheckStatus{{Name: "a", Result: v1.CheckFailed}, {Name: "b", Result: v1.CheckUnknown}, {Name: "c", Result: v1.CheckPassed}}
+	c.Reported(echo, checks,
+		map[string]time.Time{"a": at.time.Add(time.Hour), "b": at.time, "c": at.time.Add(-time.Second)})
+	wantMetrics(t, c, "checks check_failed check_unknown", `
+		echo_operator_check_failed{check="a",echo="web",echo_namespace="shop"} 1
+		echo_operator_check_unknown{check="b",echo="web",echo_namespace="shop"} 1
+		echo_operator_check_unknown{check="c",echo="web",echo_namespace="shop"} 1
+		echo_operator_checks{result="Failed"} 1
+		echo_operator_checks{result="Passed"} 1
+		echo_operator_checks{result="Unknown"} 1
+	`)
+	at.time = at.time.Add(2 * time.Hour)
+	c.Reported(types.NamespacedName{Namespace: "shop", Name: "idle"}, []v1.EchoCheckStatus{{Name: "a", Result: v1.CheckUnknown}}, nil)
+	wantMetrics(t, c, "check_unknown", `
+		echo_operator_check_unknown{check="a",echo="web",echo_namespace="shop"} 1
+		echo_operator_check_unknown{check="b",echo="web",echo_namespace="shop"} 1
+		echo_operator_check_unknown{check="c",echo="web",echo_namespace="shop"} 1
+	`)
+	for _, name := range []string{"web", "idle"} {
+		c.Reported(types.NamespacedName{Namespace: "shop", Name: name}, nil, nil)
+	}
+	NewWithT(t).Expect(c.results).To(BeEmpty())
+	NewWithT(t).Expect(c.overdue).To(BeEmpty())
 }

@@ -173,6 +173,7 @@ var _ = Describe("the documentation for operations", func() {
 		printed := reader.Follow(ctx, slices.Concat(
 			support.DocumentedPage("docs/runbooks/EchoCertificateExpiresSoon.md"),
 			support.DocumentedPage("docs/runbooks/EchoCheckFailed.md"),
+			support.DocumentedPage("docs/runbooks/EchoCheckUnknown.md"),
 			support.DocumentedPage("docs/runbooks/EchoCompanionMissing.md"),
 			support.DocumentedPage("docs/runbooks/EchoNotReady.md"),
 			support.DocumentedPage("docs/runbooks/EchoOperatorDown.md"),
