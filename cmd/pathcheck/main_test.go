@@ -20,29 +20,34 @@ func execute(t *testing.T, arguments ...string) (code int, stdout, stderr string
 
 func TestRun_rejectsInvalidCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                   "one URL is required",
-		"http://a http://b":                  "one URL is required",
-		"--unknown http://a":                 "unknown flag: --unknown",
-		"--output=xml http://a":              `--output: "xml" is not text, json, html, or expect`,
-		"--expect=client.adress=a http://a":  `for "--expect" flag: there is no fact "client.adress": the documentation lists the facts, such as client.address, `,
-		"--expect=a[b]=c http://a":           `for "--expect" flag: there is no fact "a[b]": the documentation lists the facts, such as client.address`,
-		"--groups=a http://a":                `--groups: unknown group "a": the groups are request, client, tls`,
-		"--name=web http://a":                `--name: "web" is not NAMESPACE/NAME`,
-		"--expect=a http://a":                "is not an expectation such as client.address=kept",
-		"--deadline=0s http://a":             "--deadline: 0s must be longer than 0s",
-		"--source=x http://a":                "--source: ",
-		"--ca-file=/nowhere http://a":        "--ca-file: open /nowhere",
-		"--ca-file=main.go http://127.0.0.1": "--ca-file: main.go: it contains no PEM certificate",
-		"http://a:65536":                     `"http://a:65536" is not a URL such as`,
-		"--direct=x http://a":                `"x" has no scheme: write http://x or https://x`,
-		"--own-service=x http://a":           `--own-service: "x" has no scheme: write http://x or https://x`,
-		"ftp://a":                            `"ftp://a" is not a URL such as`,
-		"a.example:8080":                     `"a.example:8080" has no scheme: write http://a.example:8080 or https://a.example:8080`,
-		"10.0.0.1:80/shop --groups=body":     `"10.0.0.1:80/shop" has no scheme: write http://10.0.0.1:80/shop or`,
-		"[::1]:80":                           `"[::1]:80" has no scheme: write http://[::1]:80 or`,
-		"localhost":                          `"localhost" has no scheme: write http://localhost or`,
-		"http://a --expect a":                "is not an expectation such as client.address=kept",
-		"http://a --unknown":                 "unknown flag: --unknown",
+		"":                                     "one URL is required",
+		"http://a http://b":                    "one URL is required",
+		"--unknown http://a":                   "unknown flag: --unknown",
+		"--output=xml http://a":                `--output: "xml" is not text, json, html, or expect`,
+		"--expect=client.adress=a http://a":    `"--expect" flag: there is no fact "client.adress": the documentation lists the facts, such as client`,
+		"--expect=a[b]=c http://a":             `"--expect" flag: there is no fact "a[b]": the documentation lists`,
+		"--groups=a http://a":                  `--groups: unknown group "a": the groups are request, client, tls`,
+		"--name=web http://a":                  `--name: "web" is not NAMESPACE/NAME`,
+		"--expect=a http://a":                  "is not an expectation such as client.address=kept",
+		"--deadline=0s http://a":               "--deadline: 0s must be longer than 0s",
+		"--source=x http://a":                  "--source: ",
+		"--ca-file=/nowhere http://a":          "--ca-file: open /nowhere",
+		"--ca-file=main.go http://127.0.0.1":   "--ca-file: main.go: it contains no PEM certificate",
+		"http://a:65536":                       `"http://a:65536" is not a URL such as`,
+		"--direct=x http://a":                  `"x" has no scheme: write http://x or https://x`,
+		"--own-service=x http://a":             `--own-service: "x" has no scheme: write http://x or https://x`,
+		"ftp://a":                              `"ftp://a" is not a URL such as`,
+		"https://hunter2:hunter2@a/":           `"https://[hidden]@a/" is not a URL such as`,
+		"https://a/?token=hunter2":             `"https://a/?[hidden]" is not a URL such as`,
+		"--direct=https://a/?hunter2 http://a": `--direct: "https://a/?[hidden]" is not a URL such as`,
+		"--own-service=https://hunter2:hunter2@a:x/b http://a":  `--own-service: "https://[hidden]@a:x/b" is not a URL such as`,
+		"--address=https://hunter2:hunter2@a/?hunter2 http://a": `--address: "https://[hidden]@a/" is not the address`,
+		"a.example:8080":                 `"a.example:8080" has no scheme: write http://a.example:8080 or https://a.example:8080`,
+		"10.0.0.1:80/shop --groups=body": `"10.0.0.1:80/shop" has no scheme: write http://10.0.0.1:80/shop or`,
+		"[::1]:80":                       `"[::1]:80" has no scheme: write http://[::1]:80 or`,
+		"localhost":                      `"localhost" has no scheme: write http://localhost or`,
+		"http://a --expect a":            "is not an expectation such as client.address=kept",
+		"http://a --unknown":             "unknown flag: --unknown",
 		"http://a --groups body --expect body.max=b http://b": "one URL is required",
 		"-H X-Key:hunter2 -H hunter2 http://a":                "--header: number 2 is not a header such as 'X-Api-Key: value', in quotes",
 		"--header X-Key: http://a":                            "--header: number 1 is not a header",
@@ -56,7 +61,7 @@ func TestRun_rejectsInvalidCommandLines(t *testing.T) {
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(line)...)
 		if strings.Contains(stderr, "hunter2") {
-			t.Errorf("%s: the error contains a header's value: %s", line, stderr)
+			t.Errorf("%s: the error contains a secret: %s", line, stderr)
 		}
 		said := strings.TrimPrefix(stderr, "Usage: pathcheck [flags] URL\n")
 		if code != 2 || stdout != "" || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {

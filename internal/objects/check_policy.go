@@ -73,6 +73,7 @@ func validateCheck(check *v1.EchoCheck) (field string, err error) {
 }
 
 // isBelow reports whether a valid URL, which has neither dot segments nor escapes, is equal to another URL, or below that URL's path.
-func isBelow(url, base string) bool {
-	return base != "" && strings.HasPrefix(url+"/", strings.TrimSuffix(base, "/")+"/")
+func isBelow(text, base string) bool {
+	url, err := verdict.ParseURL(text) // Ingresses and routes have only ASCII names
+	return err == nil && base != "" && strings.HasPrefix(url.String()+"/", strings.TrimSuffix(base, "/")+"/")
 }

@@ -227,7 +227,9 @@ func TestAllowsPathCheck_rejectsInvalidFields(t *testing.T) {
 		"a path":          {func(c *v1.EchoCheck) { c.Address = "a/b" }, `address is not valid: "a/b" is not the address of a server`},
 		"a scheme":        {func(c *v1.EchoCheck) { c.URL = "ftp://a" }, `url is not valid: "ftp://a" is not a URL`},
 		"no scheme":       {func(c *v1.EchoCheck) { c.URL = "a.example" }, `url is not valid: "a.example" has no scheme`},
-		"a query":         {func(c *v1.EchoCheck) { c.URL = "http://a/?b" }, `url is not valid: "http://a/?b" is not a URL`},
+		"a query":         {func(c *v1.EchoCheck) { c.URL = "http://a/?b" }, `url is not valid: "http://a/?[hidden]" is not a URL`},
+		"a password":      {func(c *v1.EchoCheck) { c.URL = "http://a:b\n@c/" }, `url is not valid: "http://[hidden]@c/" is not a URL`},
+		"a Unicode name":  {func(c *v1.EchoCheck) { c.URL, c.Address = "http://b\u00fccher.example/", "b\u00fccher.example:80" }, ""},
 		"an escape":       {func(c *v1.EchoCheck) { c.URL = "http://a/%41" }, "url is not valid: the path of"},
 		"all groups":      {func(c *v1.EchoCheck) { c.Groups = knownGroups() }, ""},
 		"an unknown group": {func(c *v1.EchoCheck) { c.Groups = []string{"client", "others"} },
@@ -280,6 +282,7 @@ func TestAllowsPathCheck(t *testing.T) {
 		"another port":                 {"https://web.example.com:8443/echo", "", false, true},
 		"another host":                 {"https://web.example.com.example.org/echo", "", false, true},
 		"another host by the userinfo": {"http://web.ns.svc@example.org/", "", false, false},
+		"the Unicode form":             {"https://web.\u0435xample.com/echo", "", false, true},
 		"an address":                   {"", "192.0.2.1", false, true},
 	} {
 		echo := checked(func(check *v1.EchoCheck) { check.URL, check.Address = c.url, c.address })
