@@ -184,6 +184,51 @@ func TestNewStatus_exitCode(t *testing.T) {
 	}
 }
 
+// TestNewStatus_beingDeleted checks that the deletion of an Echo counts as a problem only if the operator reports one.
+func TestNewStatus_beingDeleted(t *testing.T) {
+	for degraded, want := range map[metav1.ConditionStatus]int{metav1.ConditionFalse: 0, metav1.ConditionTrue: 1} {
+		echo := v1.Echo{Namespace: "shop", Name: "web", Generation: 2, DeletionTimestamp: &metav1.Time{Time: time.Now()},
+			Status: v1.EchoStatus{ObservedGeneration: 2, Phase: v1.PhaseTerminating, Conditions: []metav1.Condition{
+				{Type: v1.ConditionReady, Status: metav1.ConditionFalse}, {Type: v1.ConditionDegraded, Status: degraded}}}}
+		for _, line := range []string{"status -n shop", "status web -n shop"} {
+			server := httptest.NewServer(&apiServer{echo: echo})
+			t.Cleanup(server.Close)
+			code, stdout, stderr := run(t, append(strings.Fields(line), "--server="+server.URL)...)
+			if code != want || !strings.Contains(stdout, "Terminating") {
+				t.Errorf("%s, Degraded is %q: the exit code is %d, want %d, and it printed %q and %q", line, degraded, code, want, stdout, stderr)
+			}
+		}
+	}
+}
+
+// TestNewStatus_incompleteTables checks that objects without columns are shown, with a warning.
+func TestNewStatus_incompleteTables(t *testing.T) {
+	const metadata = `"metadata": {"name": "one", "uid": "1", "ownerReferences": [{"kind": "Echo", "uid": "echo", "controller": true}]}`
+	for name, c := range map[string]struct{ list, row, warning string }{
+		"a short row": {`{"kind": "Table", "columnDefinitions": [{"name": "Name"}, {"name": "Ready"}, {"name": "Status"}],
+			"rows": [{"cells": ["one", "1/1"], "object": {` + metadata + `}}]}`, "1/1", "the server sends no complete table of pods"},
+		"no cells": {`{"kind": "Table", "columnDefinitions": [{"name": "Name"}], "rows": [{"object": {` + metadata + `}}]}`, "",
+			"the server sends no complete table of pods"},
+		"no table": {`{"kind": "PodList", "items": [{` + metadata + `}]}`, "", "the server sends no complete table of pods"},
+	} {
+		api := &apiServer{echo: v1.Echo{Namespace: "shop", Name: "web", UID: "echo"}}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/api/v1/namespaces/shop/pods" {
+				api.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, c.list)
+		}))
+		t.Cleanup(server.Close)
+		code, stdout, stderr := run(t, "status", "web", "-n", "shop", "--server="+server.URL)
+		if code != 1 || !regexp.MustCompile(`(?m)^└─Pod/one +`+c.row).MatchString(stdout) ||
+			!strings.Contains(stderr, "warning: not everything is shown: "+c.warning+"\n") {
+			t.Errorf("%s: the exit code is %d, and it printed %q and %q", name, code, stdout, stderr)
+		}
+	}
+}
+
 func TestShorten(t *testing.T) {
 	long := strings.Repeat("x", shownRunes+1)
 	for body, want := range map[string]string{

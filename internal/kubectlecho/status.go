@@ -31,7 +31,8 @@ func newStatus(flags *genericclioptions.ConfigFlags) *cobra.Command {
 		Short: "Show what is wrong with Echoes, and what to do",
 		Long: `Show what is wrong with an Echo and what to do, with its conditions, its objects, problems with its nodes, and the last warnings.
 Without a name, list Echoes, starting with the ones that are not Ready.
-The exit code is 0 if all Echoes shown are Ready, 1 if an Echo is not Ready, and 2 for errors.`,
+The exit code is 0 if all Echoes shown are Ready or are being deleted, 1 if an Echo is not Ready or its deletion is blocked, and 2 for
+errors.`,
 		Example: `  # Show what is wrong with the Echo web, and what to do
   kubectl echo status web
 
@@ -81,7 +82,7 @@ func (c *cluster) list(ctx context.Context, format string, stdout, stderr io.Wri
 	if len(all.Items) == 0 && format == "" {
 		_, _ = fmt.Fprintln(stderr, "No Echoes found")
 	}
-	return yes(!slices.ContainsFunc(all.Items, func(r report) bool { return !r.Ready }))
+	return yes(!slices.ContainsFunc(all.Items, func(r report) bool { return !r.isWell() }))
 }
 
 // describe prints the full report about an Echo. Objects that cannot be read cause a warning, not a failure.
@@ -101,7 +102,7 @@ func (c *cluster) describe(ctx context.Context, name, format string, stdout, std
 	if err := write(stdout, format, r); err != nil {
 		return err
 	}
-	return yes(r.Ready)
+	return yes(r.isWell())
 }
 
 // report holds the data that is shown about an Echo. Only a report about a single Echo contains objects and warnings.
@@ -163,6 +164,13 @@ func newReport(echo *v1.Echo) report {
 func isReady(echo *v1.Echo) bool {
 	return meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionReady) &&
 		echo.Status.ObservedGeneration == echo.Generation && echo.DeletionTimestamp.IsZero()
+}
+
+// isWell reports whether an Echo is Ready, or is being deleted without a problem.
+func (r report) isWell() bool {
+	return r.Ready || r.Phase == v1.PhaseTerminating && !slices.ContainsFunc(r.Conditions, func(c condition) bool {
+		return c.Type == v1.ConditionDegraded && c.Status == metav1.ConditionTrue
+	})
 }
 
 // message returns the status message. If the operator has not reported the current status, message says so instead.
@@ -290,17 +298,29 @@ type object struct {
 func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
 	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
 	for _, kind := range shown() {
-		table := metav1.Table{} // each row includes the metadata of its object
+		var table struct {
+			metav1.Table          // each row includes the metadata of its object
+			Items        []object // from a server without tables
+		}
 		request := c.from(pathOf(kind), kind.Resource).Param("labelSelector", selector).SetHeader("Accept",
-			"application/json;as=Table;v=v1;g=meta.k8s.io")
+			"application/json;as=Table;v=v1;g=meta.k8s.io,application/json")
 		err := read(ctx, request, &table)
+		incomplete := len(table.Items) > 0
+		for _, o := range table.Items {
+			o.kind = kind.Kind
+			all = append(all, o)
+		}
 		for _, row := range table.Rows {
 			o := object{kind: kind.Kind, cells: map[string]string{}}
 			err = cmp.Or(err, json.Unmarshal(row.Object.Raw, &o))
-			for i, column := range table.ColumnDefinitions {
+			incomplete = incomplete || len(row.Cells) < len(table.ColumnDefinitions)
+			for i, column := range table.ColumnDefinitions[:min(len(table.ColumnDefinitions), len(row.Cells))] {
 				o.cells[column.Name] = fmt.Sprint(row.Cells[i])
 			}
 			all = append(all, o)
+		}
+		if incomplete {
+			err = cmp.Or(err, fmt.Errorf("the server sends no complete table of %s", kind.Resource))
 		}
 		if !apierrors.IsNotFound(err) && (!apierrors.IsForbidden(err) || c.serves(ctx, kind)) { // not every cluster serves all kinds
 			problems = append(problems, err)
