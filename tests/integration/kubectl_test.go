@@ -45,6 +45,43 @@ var _ = Describe("kubectl", func() {
 		Expect(described).To(MatchRegexp(
 			`(?m)^Events:\n  Type +Reason +Age +From +Message\n.*\n(  Normal +(Deployed|Ready) +\S+ +echo-operator +.*\n){2}$`))
 	})
+
+	It("removes what a manifest no longer has, and keeps what another client added where it can merge", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		const applied = `{ingress: {enabled: true, host: a}, disruptionBudget: {enabled: false}, env: [{name: A, value: "1"}, {name: B}],
+			args: [a, b], podLabels: {a: "1", b: "2"}, nodeSelector: {a: "1", b: "2"}, imagePullSecrets: [{name: a}, {name: b}]}`
+		const added = `{"status": {"nodeProblems": [{"name": "n"}]}, "spec": {"env": [{"name": "A", "value": "1"}, {"name": "B"}, {"name": "C"}],
+			"args": ["a", "b", "c"], "podLabels": {"c": "3"}, "nodeSelector": {"c": "3"},
+			"imagePullSecrets": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}}`
+		const changed = `{ingress: {host: a}, disruptionBudget: {}, env: [{name: B, value: "4"}], args: [d], podLabels: {b: "4"},
+			nodeSelector: {b: "4"}, imagePullSecrets: [{name: b}]}`
+		const edited = `{"spec": {"ingress": {"enabled": null}, "disruptionBudget": {"enabled": null}, "env": [{"name": "B", "value": "4"}],
+			"args": ["d"], "podLabels": {"a": null, "b": "4"}, "nodeSelector": {"a": null, "b": "4"}, "imagePullSecrets": [{"name": "b"}]}}`
+		patch := func(name, patch string) { // as kubectl edit sends it
+			kubectl(ctx, "patch", "echo", name, "-n", namespace, "--type=merge", "--field-manager=kubectl-edit", "-p", patch)
+		}
+		// Unset booleans have their defaults again. Other clients' entries stay in maps.
+		const common = `, ingress: {host: a}, disruptionBudget: {enabled: true, maxUnavailable: 1}, args: [d], podLabels: {b: "4", c: "3"},
+			replicas: 1, port: 8080, server: {controls: Safe, identity: true}, service: {type: ClusterIP, port: 80}}`
+		const replaced = `{env: [{name: B, value: "4"}], imagePullSecrets: [{name: b}], nodeSelector: {b: "4", c: "3"}` + common
+		// Only an apply on the server merges lists by their keys. It replaces a map that is atomic.
+		const merged = `{env: [{name: B, value: "4"}, {name: C}], imagePullSecrets: [{name: b}, {name: c}], nodeSelector: {b: "4"}` + common
+		for name, tried := range map[string]struct {
+			change func(name string)
+			want   string
+		}{
+			"client": {func(name string) { apply(ctx, namespace, name, changed) }, replaced},
+			"server": {func(name string) { apply(ctx, namespace, name, changed, "--server-side", "--force-conflicts") }, merged},
+			"edit":   {func(name string) { patch(name, edited) }, replaced},
+		} {
+			apply(ctx, namespace, name, applied)
+			patch(name, added)
+			tried.change(name)
+			Expect(kubectl(ctx, "get", "echo", name, "-n", namespace, "-o", "jsonpath={.spec}")).To(MatchYAML(tried.want), name)
+			expectFailed(ctx, support.Echo(namespace, name), v1.ReasonInvalidSpec, ContainSubstring("Set spec.ingress.enabled to true or false."))
+			Expect(echoNow(ctx, Default, namespace, name).Status.NodeProblems).To(BeEmpty(), name)
+		}
+	})
 })
 
 var _ = Describe("kubectl echo", func() {
