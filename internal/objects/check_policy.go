@@ -18,7 +18,7 @@ import (
 // who can create an Echo could use its checks to find out which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images Images) error {
 	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
-	field, err := validateCheck(check)
+	field, err := validateCheck(check, CheckURL(echo, check))
 	switch {
 	case images.PathCheck == "":
 		return &InvalidSpecError{
@@ -44,7 +44,7 @@ var schedule = regexp.MustCompile(`^(@(yearly|annually|monthly|weekly|daily|midn
 
 // validateCheck returns the name of a field that Kubernetes or pathcheck would reject, and the reason. The schema does not contain these
 // rules, so that they can be relaxed.
-func validateCheck(check *v1.EchoCheck) (field string, err error) {
+func validateCheck(check *v1.EchoCheck, url string) (field string, err error) {
 	if !schedule.MatchString(check.Schedule) {
 		return "schedule", errors.New("it must have five fields (minute, hour, day of month, month, day of week), or be @hourly, @daily, " +
 			"@weekly, @monthly, or @yearly")
@@ -52,7 +52,7 @@ func validateCheck(check *v1.EchoCheck) (field string, err error) {
 	if _, err := cron.ParseStandard(check.Schedule); err != nil { // Kubernetes also uses this library
 		return "schedule", err
 	}
-	if _, err := verdict.ParseURL(check.URL); err != nil && check.URL != "" {
+	if _, err := verdict.ParseURL(url); err != nil && url != "" {
 		return "url", err
 	}
 	if _, err := verdict.ParseAddress(check.Address, "80"); err != nil && check.Address != "" {

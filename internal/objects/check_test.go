@@ -259,6 +259,10 @@ func TestAllowsPathCheck_rejectsInvalidFields(t *testing.T) {
 			NewWithT(t).Expect(err).To(MatchError(And(HavePrefix("The field spec.checks[path]."+c.want), HaveSuffix(". Correct the field."))), name)
 		}
 	}
+	echo := checked(func(c *v1.EchoCheck) { c.URL = "" })
+	echo.Status.ExternalURL = "https://web.example.com/?b" // of an Ingress with this path
+	err := Policy{}.AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages)
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("The field spec.checks[path].url is not valid")))
 }
 
 func TestAllowsPathCheck(t *testing.T) {
