@@ -35,6 +35,8 @@ type Options struct {
 	Certificate *tls.Certificate // the client certificate for servers that request one; may be nil
 
 	Deadline time.Duration // the maximum time for the run
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces the network in tests
 }
 
 // Header is a header that is sent with every request.
@@ -61,7 +63,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
-	t.Certificate = o.Certificate
+	t.Certificate, t.DialContext = o.Certificate, o.dial
 	if o.Source.IsValid() {
 		t.Source = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.Source, 0))
 	}

@@ -40,6 +40,9 @@ const (
 // Run serves until ctx is done, then drains and returns nil.
 func Run(ctx context.Context, s Settings, version string, log *slog.Logger) error {
 	s.version = version
+	if s.Listen == nil {
+		s.Listen = (&net.ListenConfig{}).Listen
+	}
 	life := newLifecycle()
 	metrics := newMetrics(version, transport.NewBudget(transport.AvailableMemory()), life.draining.Load)
 	reporter := transport.NewReporter(log, metrics.Rejected)
@@ -48,7 +51,7 @@ func Run(ctx context.Context, s Settings, version string, log *slog.Logger) erro
 		return err
 	}
 	defer closeAll(public)
-	private, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.AdminAddress)
+	private, err := transport.ListenDualStack(ctx, s.Listen, s.AdminAddress)
 	if err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *transpo
 		if err != nil {
 			return nil, err
 		}
-		listener, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.tls.Address)
+		listener, err := transport.ListenDualStack(ctx, s.Listen, s.tls.Address)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +105,7 @@ func listenPublic(ctx context.Context, s Settings, m *metrics, reporter *transpo
 		secure := transport.NewTLSListener(listener, certificates, reporter)
 		public = append(public, transport.NewBoundedListener(secure, transport.TLSConnectionCost, b))
 	}
-	plain, err := transport.ListenDualStack(ctx, (&net.ListenConfig{}).Listen, s.httpAddress)
+	plain, err := transport.ListenDualStack(ctx, s.Listen, s.httpAddress)
 	if err != nil {
 		closeAll(public)
 		return nil, err

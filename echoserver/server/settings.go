@@ -43,6 +43,8 @@ type Settings struct {
 	version        string   // the version of the program
 	// LogLevel is the lowest level of logged lines.
 	LogLevel slog.Level
+	// Listen opens the ports. With nil, they are on the network; tests can replace the network.
+	Listen transport.ListenFunc
 }
 
 // option is a setting. Its environment variable is named after its flag, such as ECHO_DRAIN_DELAY for drain-delay.

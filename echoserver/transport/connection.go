@@ -179,7 +179,7 @@ func (c *Connection) SendReset() error {
 	under := c.Conn
 	for {
 		switch each := under.(type) {
-		case *net.TCPConn:
+		case interface{ SetLinger(seconds int) error }: // as *net.TCPConn
 			return each.SetLinger(0)
 		case interface{ NetConn() net.Conn }:
 			under = each.NetConn()

@@ -149,7 +149,7 @@ func ExamineLatency(ctx context.Context, g *Group) error {
 	if err != nil {
 		return err
 	}
-	t.Source, t.Certificate = g.Source, g.Certificate // but not the headers, which are for the proxies
+	t.Source, t.DialContext, t.Certificate = g.Source, g.DialContext, g.Certificate // but not the headers, which are for the proxies
 	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
 	if took, err = measure(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)

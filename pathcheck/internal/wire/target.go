@@ -22,6 +22,8 @@ type Target struct {
 	Base   string   // the Echo's path, which does not end in a slash
 	Source net.Addr // the address from which requests are sent; nil means that the system chooses
 
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error) // nil means net.Dialer
+
 	Certificate *tls.Certificate // the client certificate for servers that request one; may be nil
 	Roots       *x509.CertPool   // the trusted authorities for the server's certificate; nil means no verification
 }
@@ -47,7 +49,11 @@ func ParseTarget(text, address string) (Target, error) {
 
 // Connect opens a connection whose bytes count toward the limits.
 func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
-	c, err := (&net.Dialer{Timeout: Timeout, LocalAddr: t.Source}).DialContext(ctx, "tcp", t.Dial)
+	dial := t.DialContext
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: Timeout, LocalAddr: t.Source}).DialContext
+	}
+	c, err := dial(ctx, "tcp", t.Dial)
 	if err != nil {
 		return nil, err
 	}
