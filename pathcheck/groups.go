@@ -28,13 +28,13 @@ func groups() []group {
 		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions},
 		{name: "client", examine: probe.ExamineClient, needs: probe.Descriptions},
 		{name: "tls", examine: probe.ExamineTLS, needs: probe.Nothing},
-		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions},
+		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions, last: true}, // large bodies delay other requests
 		{name: "response", examine: probe.ExamineResponse, needs: probe.Nothing},
 		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing},
 		{name: "grpc", examine: probe.ExamineGRPC, needs: probe.Nothing},
 		{name: "retries", examine: probe.ExamineRetries, needs: probe.Controls},
-		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Descriptions, last: true},
-		{name: "latency", examine: probe.ExamineLatency, needs: probe.Nothing, last: true},
+		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Nothing},
+		{name: "latency", examine: probe.ExamineLatency, needs: probe.Nothing},
 		{name: "timeouts", examine: probe.ExamineTimeouts, needs: probe.Controls, optIn: true},
 		{name: "outlierDetection", examine: probe.ExamineOutlierDetection, needs: probe.Controls, optIn: true, last: true},
 	}
@@ -76,7 +76,7 @@ func (o *Options) chosen() ([]group, error) {
 	}), nil
 }
 
-// runGroups examines most groups concurrently. It then examines the groups that are marked as last, one at a time.
+// runGroups examines the groups at the same time. It then examines the groups that are marked as last, one at a time.
 func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *probe.Group) {
 	results := make([]*probe.Group, len(chosen))
 	examine := func(i int) {
@@ -107,4 +107,14 @@ func runGroups(ctx context.Context, chosen []group, report *Report, newGroup fun
 		report.Facts = append(report.Facts, results[i].Facts...)
 		report.NotTested = append(report.NotTested, results[i].Skipped...)
 	}
+	order := map[string]int{}
+	for i, each := range FactTable() {
+		order[each.Name] = i
+	}
+	slices.SortStableFunc(report.Facts, func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(order[probe.Base(a.Name)], order[probe.Base(b.Name)]), 0)
+	})
+	slices.SortStableFunc(report.NotTested, func(a, b NotTested) int {
+		return cmp.Compare(order[probe.Base(a.Name)], order[probe.Base(b.Name)])
+	})
 }

@@ -169,14 +169,15 @@ func TestReport_pinned(t *testing.T) {
 func TestReport_WriteExpect(t *testing.T) {
 	few := &Report{groups: []string{"client", "tls"}, NotTested: []probe.NotTested{{Name: "tls", Reason: "the URL does not use HTTPS"}},
 		Facts: []probe.Fact{
-			probe.NewFact("client.spoofable", probe.No, "", ""), probe.NewFact("client.address.by", `a "b\c" <d>`, "", ""),
+			probe.NewFact("client.removable", probe.NotFound, "", ""), probe.NewFact("body.max", "1Mi", "", ""), probe.NewFact("client.address.by", `a "b\c" <d>`, "", ""),
 			probe.NewFact("timeouts.response", ">30s", "", ""),
 			probe.Detail(probe.NewFact("latency.p50", "1ms", "", "")), probe.NewFact("request.host", ">=1", "", ""),
 			probe.NewFact("request.path", "<1Mi", "", ""), probe.NewFact("tls.name", "a|b", "", "")}}
 	want := `# tls was not tested: the URL does not use HTTPS
 groups: [client, tls]
 expect:
-- {fact: "client.spoofable", values: ["no"]}
+- {fact: "client.removable", values: ["not found"]}
+- {fact: "body.max", operator: AtLeast, values: ["1Mi"]}
 - {fact: "client.address.by", values: ["a \"b\\c\" <d>"]}
 - {fact: "timeouts.response", values: [">30s"]}
 `

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
@@ -74,12 +76,21 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	}
 	c := &wire.Client{Target: t, Limits: wire.NewLimits(), Echo: o.Echo, Agent: "echo-pathcheck/" + o.Version, Headers: o.Headers}
 	report := newReport(o, t.Dial)
-	if k, err := probe.Meet(ctx, c); err != nil {
+	engine := probe.NewEngine()
+	switch k, err := probe.Meet(ctx, c, engine); {
+	case k == nil:
 		report.Problem = probe.Printable(err.Error())
 		report.silent = probe.SilenceOf(parent, err, o.Service) // the request to the URL may have lasted until the deadline
-	} else {
+	case err != nil:
+		report.NotTested = []NotTested{{Name: "path", Reason: probe.Printable(err.Error()), Unfinished: true}}
+	default:
+		report.Address = c.Dial
 		report.From.Address = k.Plain.Local.Addr().String()
-		runGroups(ctx, chosen, report, func() *probe.Group { return &probe.Group{Client: c, Known: k, Direct: o.Direct, CA: o.CA} })
+		isLarge := len(o.Groups) > 0 || slices.ContainsFunc(o.Expect, func(e Expectation) bool { return strings.HasPrefix(e.Fact, "body.max") })
+		runGroups(ctx, chosen, report, func() *probe.Group {
+			return &probe.Group{Client: c, Engine: engine, Known: k, Direct: o.Direct, CA: o.CA, Large: isLarge}
+		})
+		report.Facts = append(report.Facts, engine.Errors())
 	}
 	report.Requests, report.Bytes = c.Limits.Sent(), c.Limits.Used()
 	report.finish(o.Expect)

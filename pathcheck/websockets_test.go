@@ -66,8 +66,8 @@ func TestRun_webSocketsOverHTTP2(t *testing.T) {
 	respond := func(status string, proves bool) func(*http2.Framer, string) error {
 		return func(f *http2.Framer, nonce string) error {
 			fields := []string{":status", status}
-			if nonce, as, ok := (proof.Echo{}).Respond(nonce); ok && proves {
-				fields = append(fields, "echo-proof", as.Sign(nonce, &proof.Claims{Attempt: 1}))
+			if asked, as, ok := (proof.Echo{}).Respond(nonce); ok && proves {
+				fields = append(fields, "echo-proof", as.Sign(asked, &proof.Claims{}))
 			}
 			return writeFields(f, fields...)
 		}

@@ -200,7 +200,7 @@ func TestExchange_signs(t *testing.T) {
 		status int
 		body   string // "-" means that it is not claimed
 	}{
-		"WriteHeader": {"GET", func(e *Exchange) { e.WriteHeader(418); e.WriteHeader(500) }, 418, "-"},
+		"WriteHeader": {"GET", func(e *Exchange) { e.WriteHeader(http.StatusTeapot); e.WriteHeader(http.StatusOK) }, http.StatusTeapot, "-"},
 		"Write":       {"GET", func(e *Exchange) { _, _ = e.Write([]byte("a")) }, 200, "-"},
 		"WriteString": {"GET", func(e *Exchange) { _, _ = e.WriteString("a") }, 200, "-"},
 		"a flush":     {"GET", func(e *Exchange) { _ = http.NewResponseController(e).Flush() }, 200, "-"},

@@ -187,6 +187,8 @@ func FuzzSettings(f *testing.F) {
 }
 
 // documentedSection returns the commands in a section of a page, and their documented output. The commands require curl and jq.
+//
+//nolint:unparam // make verify reads the page from the calls
 func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	t.Helper()
 	for _, program := range []string{"curl", "jq"} {

@@ -217,7 +217,7 @@ func newPath(version string) *cobra.Command {
 		Use:   "path URL",
 		Short: "Examine what the path to an Echo does to requests",
 		Long: `Send requests to a URL that leads to an Echo, and report what an ingress, a gateway, or a proxy in the path does to headers, paths,
-bodies, addresses, TLS, and streams. The command sends no further requests unless the first response proves that an Echo responds.
+bodies, addresses, TLS, and streams. The command sends at most six requests unless a response proves that an Echo responds.
 It requires no cluster permissions.
 The exit code is 0 if all expectations are met, 1 if an expectation is not met or no Echo responds, 2 for errors, and 3 if no
 expectation is unmet but one is unknown.`,
@@ -225,7 +225,7 @@ expectation is unmet but one is unknown.`,
   kubectl echo path https://shop.example.com/
 
   # Fail unless bodies of 10 MiB arrive, and clients cannot spoof their address
-  kubectl echo path https://shop.example.com/ --expect 'body.max>=10Mi' --expect client.spoofable=no
+  kubectl echo path https://shop.example.com/ --expect 'body.max>=10Mi' --expect 'client.spoofable[X-Forwarded-For]=not found'
 
   # Examine a path that requires a token, with the header Authorization: Bearer ... in a file
   kubectl echo path https://shop.example.com/ --header-file=headers`,

@@ -25,7 +25,7 @@ func ParseURL(text string) (*url.URL, error) {
 		ascii, err = asciiName(u.Hostname())
 	}
 	if err != nil || !isPlain(u) { // the error from Parse repeats the URL
-		return nil, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and an optional port and path", public(text))
+		return nil, fmt.Errorf("%q is not a URL such as https://example.com/shop: a scheme, a host, and an optional port and path", Public(text))
 	}
 	if strings.Contains(u.EscapedPath()+"/", "/../") || strings.Contains(u.EscapedPath(), "%") {
 		return nil, fmt.Errorf("the path of %q must have neither dot segments nor escapes", text)
@@ -38,8 +38,8 @@ func ParseURL(text string) (*url.URL, error) {
 // scheme.
 var secret = regexp.MustCompile(`(?s)^([a-z]+://)?[^?#]*(@[^@?#]*)(?:[?#][^@]*)?$|^([a-z]+://)?.*@.*$|([?#]).*`)
 
-// public returns a URL without the parts that can be secret.
-func public(text string) string { return secret.ReplaceAllString(text, "${1}${3}${4}[hidden]${2}") }
+// Public returns a URL without the parts that can be secret.
+func Public(text string) string { return secret.ReplaceAllString(text, "${1}${3}${4}[hidden]${2}") }
 
 // asciiName returns the form of a host name that DNS, Host headers, and certificates use.
 func asciiName(name string) (string, error) {
@@ -66,7 +66,7 @@ func ParseAddress(address, port string) (string, error) {
 	if number, err := strconv.ParseUint(own, 10, 16); err != nil || number == 0 || isIP != nil &&
 		(host == "" || strings.ContainsAny(host, ":/[]@? ")) {
 		return "", fmt.Errorf("%q is not the address of a server: a host name or IP address with an optional port, such as 192.0.2.1:8443",
-			public(address))
+			Public(address))
 	}
 	host, err = asciiName(host)
 	return net.JoinHostPort(host, own), err

@@ -93,8 +93,8 @@ var _ = Describe("the documentation", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("shows how to use kubectl echo", func(ctx SpecContext) {
-		reader := newReader(ctx, " -n shop", "", "web.shop.svc", "...", "https://shop.example.com/ --expect client.spoofable=no",
-			"http://localhost:8080/ --expect client.spoofable=yes")
+		reader := newReader(ctx, " -n shop", "", "web.shop.svc", "...", "https://shop.example.com/ --expect 'client.spoofable[X-Forwarded-For]=not found'",
+			"http://localhost:8080/ --expect 'client.spoofable[X-Forwarded-For]=yes'")
 		createReady(ctx, support.Echo(reader.Namespace, "web"))
 		reader.Follow(ctx, support.DocumentedSection("docs/reference/kubectl-echo.md", "## test"))
 		status := support.DocumentedSection("docs/reference/kubectl-echo.md", "## status")

@@ -22,7 +22,7 @@ http {
 			{"client.address", "lost", docs + "proxy_module.html#proxy_set_header"},
 			{"request.headers.size", "4Ki", docs + "core_module.html#large_client_header_buffers"},
 			{"websocket.upgrade", "no", "http://nginx.org/en/docs/http/websocket.html"},
-			{"client.spoofable", "yes", docs + "proxy_module.html#proxy_pass_request_headers"},
+			{"client.spoofable[X-Forwarded-For]", "yes", docs + "proxy_module.html#proxy_pass_request_headers"},
 		},
 		turns: []turn{
 			{setting: "client_max_body_size 10m;", groups: "body", facts: map[string]string{"body.max": "10Mi"}},
@@ -30,15 +30,19 @@ http {
 			{setting: "large_client_header_buffers 4 16k;", groups: "request", facts: map[string]string{"request.headers.size": "12Ki"}},
 			{setting: "proxy_http_version 1.1;", groups: "request,response",
 				facts: map[string]string{"request.version": "HTTP/1.1", "response.stream": "streamed"}},
-			{setting: "proxy_http_version 1.1; proxy_request_buffering off;", groups: "body", facts: map[string]string{"body.request": "streamed"}},
+			{setting: "proxy_http_version 1.1; proxy_request_buffering off;", groups: "body", facts: map[string]string{"body.request": "streamed"},
+				varies: "body.chunked"}, // nginx sets the length if the whole body arrives with the header
+			{setting: `if ($request_id ~ "^0[0-4]") { return 502; }`, groups: "request,body", facts: map[string]string{ // 2 % of requests fail
+				"request.methodOther": "refused TRACE", "request.headers.size": "4Ki", "request.url.size": "7Ki", "request.trailers": "dropped",
+				"body.max": "1Mi", "body.max.by": "proxy", "body.chunked": "length set", "body.range": "kept"}, spoils: true},
 			{setting: "proxy_buffering off;", groups: "response", facts: map[string]string{"response.stream": "streamed"}},
 			{setting: "proxy_set_header Host $http_host;", groups: "request", facts: map[string]string{"request.host": "kept"}},
 			{setting: "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;", groups: "client",
-				facts: map[string]string{"client.address": "kept", "client.spoofable": "in front"}},
+				facts: map[string]string{"client.address": "kept", "client.spoofable[X-Forwarded-For]": "in front"}},
 			{setting: "proxy_set_header X-Forwarded-For $remote_addr;", groups: "client",
-				facts: map[string]string{"client.address": "kept", "client.spoofable": "no"}},
+				facts: map[string]string{"client.address": "kept", "client.spoofable[X-Forwarded-For]": "not found"}},
 			{setting: "proxy_set_header X-Forwarded-Proto $scheme;", groups: "client",
-				facts: map[string]string{"client.proto": "reported", "client.spoofable.proto": "no"}},
+				facts: map[string]string{"client.proto": "reported", "client.spoofable[X-Forwarded-Proto]": "not found"}},
 			{setting: "proxy_set_header X-Forwarded-For 203.0.113.9;", groups: "client",
 				facts: map[string]string{"client.address": "replaced", "client.address.by": "X-Forwarded-For"}, spoils: true},
 			{setting: `proxy_set_header X-Forwarded-Proto "$scheme, http";`, groups: "client", facts: map[string]string{"client.proto": "list"},
@@ -54,7 +58,8 @@ http {
 				facts: map[string]string{"websocket.upgrade": "yes", "websocket.messages": "kept"}},
 			{setting: "proxy_intercept_errors on; error_page 500 503 =503 @page; location @page { return 503 page; }", groups: "response",
 				facts: map[string]string{"response.status": "replaced 500,503"}},
-			{setting: "gzip on; gzip_types text/plain;", groups: "response", facts: map[string]string{"response.compression": "gzip"}},
+			{setting: "gzip on; gzip_types text/plain;", groups: "response",
+				facts: map[string]string{"response.compression": "html: gzip, text: gzip"}},
 		},
 	}
 }

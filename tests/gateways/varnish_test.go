@@ -12,8 +12,12 @@ func varnish() gateway {
 			{"body.range", "served by proxy", docs + "reference/varnishd.html#http-range-support"},
 			{"response.cached", "no", docs + "users-guide/increasing-your-hitrate.html#cache-control"},
 			{"client.address", "kept", docs + "reference/vcl-var.html"},
-			{"client.spoofable", "in front", docs + "reference/vcl-var.html"},
+			{"client.spoofable[X-Forwarded-For]", "in front", docs + "reference/vcl-var.html"},
 			{"websocket.upgrade", "no", docs + "users-guide/vcl-example-websockets.html"},
+			{"request.http2", "no", docs + "reference/varnishd.html#feature"},
+			{"request.methodOther", "kept", docs + "users-guide/vcl-built-in-subs.html#vcl-recv"},
+			{"response.compression", "none", docs + "users-guide/compression.html"},
+			{"response.stream", "streamed", docs + "reference/vcl-var.html#beresp-do-stream"},
 			{"request.host", "kept", docs + "users-guide/vcl-backends.html"},
 		},
 		turns: []turn{
@@ -25,7 +29,7 @@ func varnish() gateway {
 					"req.http.upgrade; set bereq.http.connection = req.http.connection; }",
 				groups: "websocket", facts: map[string]string{"websocket.upgrade": "yes"}},
 			{setting: "sub vcl_recv { set req.http.X-Forwarded-For = client.ip; }", groups: "client",
-				facts: map[string]string{"client.address": "kept", "client.spoofable": "no"}},
+				facts: map[string]string{"client.address": "kept", "client.spoofable[X-Forwarded-For]": "not found"}},
 		},
 	}
 }

@@ -29,6 +29,12 @@ test-traefik: ## The same for Traefik, which takes 10 minutes to build.
 	@traefik=$(call tool,traefik)/traefik; \
 	GATEWAYS=traefik TRAEFIK="$$traefik" go test -trimpath -count=1 -parallel=6 -timeout=5m $(TESTFLAGS) ./tests/gateways
 
+.PHONY: test-envoy
+test-envoy: ## The same for Envoy, with its defaults and with the settings of Envoy Gateway and Istio.
+	@tools/make/require pip3 python3-pip
+	@envoy=$$(tools/make/envoy); \
+	GATEWAYS=envoy ENVOY="$$envoy" go test -trimpath -count=1 -parallel=3 -timeout=5m $(TESTFLAGS) ./tests/gateways
+
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
 test-image: ## Check the sizes and settings of the echo server and pathcheck images, and run the echo server's as an unknown user. Requires root.

@@ -50,6 +50,10 @@ reliability: ## Search for faults that the operator does not survive: everything
 	@RELIABILITY=all go test -trimpath -count=1 -p=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability ./tests/reliability/mutants | $(summary)
 	@RELIABILITY=all AMNESIA=1 go test -trimpath -count=1 -timeout=0 -v $(TESTFLAGS) ./tests/reliability | $(summary)
 
+.PHONY: truth-table
+truth-table: ## Run pathcheck on known paths in memory, each with every kind of noise, and fail if a report is false. 15 minutes of CPU time.
+	@TRUTH_TABLE=all go test -trimpath -count=1 -timeout=0 -run=TestTruth -v $(TESTFLAGS) ./pathcheck | $(summary)
+
 .PHONY: mutants
 mutants: ## Put 120 bugs into the product, one at a time, and write to bin/mutants.txt which tests catch them. Two hours.
 	@mkdir -p bin

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/pathcheck"
@@ -42,15 +41,8 @@ func withFacts(file string, table []pathcheck.Definition) (string, error) {
 	return edited, errors.Join(empty...)
 }
 
-// factRows returns a table with a row for each meaning. In tables of facts about spoofing, the heading contains the words that all meanings
-// have in common.
+// factRows returns a table with a row for each meaning.
 func factRows(facts []pathcheck.Definition) string {
-	heading := "meaning"
-	if spoofable := "whether a client can choose"; !slices.ContainsFunc(facts, func(d pathcheck.Definition) bool {
-		return !strings.HasPrefix(d.Meaning, spoofable+" ")
-	}) {
-		heading = spoofable
-	}
 	var meanings []string
 	names := map[string]string{}
 	for _, d := range facts {
@@ -62,9 +54,9 @@ func factRows(facts []pathcheck.Definition) string {
 		}
 	}
 	var rows strings.Builder
-	rows.WriteString("| fact | " + heading + " |\n|---|---|\n")
+	rows.WriteString("| fact | meaning |\n|---|---|\n")
 	for _, meaning := range meanings {
-		fmt.Fprintf(&rows, "| %s | %s |\n", names[meaning], strings.TrimPrefix(meaning, heading+" "))
+		fmt.Fprintf(&rows, "| %s | %s |\n", names[meaning], meaning)
 	}
 	return rows.String()
 }

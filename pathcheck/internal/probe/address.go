@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,42 +13,17 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// addressHeader is a header in which proxies report the client's address.
-type addressHeader struct {
-	name  string
-	fact  string // reports whether a client can choose the address in the header
-	shown string // the name as its documentation spells it, and the products that use it
-}
-
-// addressHeaders returns the table of address headers, roughly in the order in which applications read them.
-func addressHeaders() []addressHeader {
-	return []addressHeader{
-		{"X-Forwarded-For", "client.spoofable", "X-Forwarded-For"},
-		{"Forwarded", "client.spoofable.forwarded", "Forwarded"},
-		{"X-Real-Ip", "client.spoofable.realIP", "X-Real-IP"},
-		{"X-Client-Ip", "client.spoofable.clientIP", "X-Client-IP"},
-		{"True-Client-Ip", "client.spoofable.trueClientIP", "True-Client-IP (Akamai, Cloudflare)"},
-		{"Cf-Connecting-Ip", "client.spoofable.cfConnectingIP", "CF-Connecting-IP (Cloudflare)"},
-		{"Cf-Connecting-Ipv6", "client.spoofable.cfConnectingIPv6", "CF-Connecting-IPv6 (Cloudflare)"},
-		{"X-Envoy-External-Address", "client.spoofable.envoyExternalAddress", "X-Envoy-External-Address"},
-		{"X-Original-Forwarded-For", "client.spoofable.originalForwardedFor", "X-Original-Forwarded-For (ingress-nginx)"},
-		{"X-Cluster-Client-Ip", "client.spoofable.clusterClientIP", "X-Cluster-Client-IP"}, // Rackspace, Riverbed
-		{"Fastly-Client-Ip", "client.spoofable.fastlyClientIP", "Fastly-Client-IP"},
-		{"Fly-Client-Ip", "client.spoofable.flyClientIP", "Fly-Client-IP"},
-		{"X-Azure-Clientip", "client.spoofable.azureClientIP", "X-Azure-ClientIP"},
-		{"X-Azure-Socketip", "client.spoofable.azureSocketIP", "X-Azure-SocketIP"},
-		{"X-Appengine-User-Ip", "client.spoofable.appengineUserIP", "X-Appengine-User-IP (Google)"},
-		{"Cloudfront-Viewer-Address", "client.spoofable.cloudfrontViewerAddress", "CloudFront-Viewer-Address"},
-		{"Do-Connecting-Ip", "client.spoofable.doConnectingIP", "DO-Connecting-IP (DigitalOcean)"},
-		{"Wl-Proxy-Client-Ip", "client.spoofable.wlProxyClientIP", "WL-Proxy-Client-IP (WebLogic)"},
-	}
-}
-
-func addressHeaderNames() (names []string) {
-	for _, each := range addressHeaders() {
-		names = append(names, each.name)
-	}
-	return names
+// addressHeaders returns the headers in which proxies report the client's address, as their documentation spells them, roughly in the order
+// in which applications read them.
+func addressHeaders() []string {
+	return []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Client-IP",
+		"True-Client-IP", // Akamai, Cloudflare
+		"CF-Connecting-IP", "CF-Connecting-IPv6", "X-Envoy-External-Address",
+		"X-Original-Forwarded-For", // ingress-nginx
+		"X-Cluster-Client-IP",      // Rackspace, Riverbed
+		"Fastly-Client-IP", "Fly-Client-IP", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-Appengine-User-IP", "CloudFront-Viewer-Address",
+		"DO-Connecting-IP",   // DigitalOcean
+		"WL-Proxy-Client-IP"} // WebLogic
 }
 
 // decideAddress determines whether the client's address arrives, and how.
@@ -62,14 +38,16 @@ func decideAddress(local netip.Addr, e *wire.Description) []Fact {
 	if e.Peer() == local {
 		return facts(Kept, "connection", "a connection from "+sent)
 	}
-	var by string
+	var by, hidden string
 	var headers []string
-	for _, name := range slices.Concat(addressHeaderNames(), otherHeaders(local, e)) {
+	for _, name := range slices.Concat(addressHeaders(), otherHeaders(local, e)) {
 		addresses := reportedAddresses(name, e)
 		text := name + ": " + strings.Join(e.Values(name), "; ")
 		switch {
-		case slices.Contains(addresses, local):
+		case slices.Contains(addresses, local), isUnchanged(sent, e.Values(name)):
 			return facts(Kept, name, text)
+		case slices.ContainsFunc(e.Values(name), isRedacted):
+			hidden = name
 		case len(addresses) > 0:
 			by = cmp.Or(by, name)
 		}
@@ -85,8 +63,10 @@ func decideAddress(local netip.Addr, e *wire.Description) []Fact {
 	switch {
 	case by != "":
 		return facts("replaced", by, received)
+	case hidden != "":
+		return []Fact{unknown("client.address", "the Echo redacts "+hidden), unknown("client.address.by", "the Echo redacts "+hidden)}
 	case !e.Peer().IsValid() && len(headers) == 0: // the client may be the peer
-		return facts("not reported", "not reported", received)
+		return []Fact{unknown("client.address", received), unknown("client.address.by", received)}
 	}
 	return facts("lost", None, received)
 }
@@ -97,11 +77,13 @@ const maxOthers, maxName = 4, 64
 // otherHeaders returns headers that are not in the table but report the client's address, because gateways can be configured to use any
 // header. It excludes names that pathcheck cannot send, and headers that describe servers but can contain the client's address.
 func otherHeaders(local netip.Addr, e *wire.Description) (names []string) {
-	known := addressHeaderNames()
+	isKnown := func(name string) bool {
+		return slices.ContainsFunc(addressHeaders(), func(known string) bool { return strings.EqualFold(known, name) })
+	}
 	for name := range e.Headers {
 		canDescribeClient := httpguts.ValidHeaderFieldName(name) && len(name) <= maxName && !isHop(name) &&
 			!strings.HasPrefix(name, "Content-") && !strings.Contains(name, "Host") && !strings.Contains(name, "Server")
-		if canDescribeClient && !slices.Contains(known, name) && slices.Contains(reportedAddresses(name, e), local) {
+		if canDescribeClient && !isKnown(name) && slices.Contains(reportedAddresses(name, e), local) {
 			names = append(names, name)
 		}
 	}
@@ -137,98 +119,148 @@ func addressesIn(element string) (addresses []netip.Addr) {
 	return addresses
 }
 
-// spoofed is an address that no client has (RFC 5737). spoofedHost and spoofedScheme are a host and a scheme that no URL has.
-const spoofed, spoofedHost, spoofedScheme = "192.0.2.123", "spoofed.example", "spoofed"
-
-// spoofing is a header with which a client could impersonate a proxy.
-type spoofing struct {
-	fact string
-	sent []wire.Field
+// spoofs returns the values with which a client could impersonate a proxy in a header. A proxy may drop some of them: addresses that no
+// client has (RFC 5737), or schemes other than http and https.
+func spoofs(header, scheme string) [2]string {
+	address := [2]string{"192.0.2.123", "8.8.4.4"}
+	switch header {
+	case "X-Forwarded-Host":
+		return [2]string{"spoofed.example", "www.example.com"}
+	case "X-Forwarded-Proto":
+		return [2]string{"spoofed", map[string]string{"http": "https", "https": "http"}[scheme]}
+	case "Forwarded":
+		return [2]string{"for=" + address[0], "for=" + address[1]}
+	case "CloudFront-Viewer-Address":
+		return [2]string{address[0] + ":443", address[1] + ":443"}
+	case "CF-Connecting-IPv6":
+		return [2]string{"2001:db8::7b", "2001:4860:4860::8844"}
+	}
+	return address
 }
 
-// examineSpoofing sends all spoofed headers at once. If the request is refused, it sends each header alone to find the cause.
+// spoofing is a request that tries to spoof headers, and the value that it sends in each of them.
+type spoofing struct {
+	fields []wire.Field
+	values map[string]string
+}
+
+// spoofings returns the requests that try to spoof headers: with several values, lines, and spellings.
+func spoofings(headers []string, scheme string) (all []spoofing) {
+	asIs := func(name string) string { return name }
+	for _, each := range []struct {
+		value, lines int
+		spell        func(string) string
+	}{{0, 1, asIs}, {1, 1, asIs}, {1, 2, asIs}, {1, 1, strings.ToLower}} {
+		s := spoofing{values: map[string]string{}}
+		for _, name := range headers {
+			s.values[name] = spoofs(name, scheme)[each.value]
+			for range each.lines {
+				s.fields = append(s.fields, wire.Field{Name: each.spell(name), Value: s.values[name]})
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// spoofed is what the tries to spoof a header have shown.
+type spoofed struct {
+	value, sent, received string
+	tries                 int
+	refused               string // the value if a proxy refuses the header
+	reason                string // why a try showed nothing
+}
+
+// add adds a try. The worst value counts: yes, then in front, then not found.
+func (s *spoofed) add(name, sent string, plain *wire.Description, r result) {
+	e := r.outcome.Described()
+	switch {
+	case strings.HasPrefix(r.value, "refused"):
+		s.refused, s.sent, s.received = r.value, name+": "+sent, r.received
+		return
+	case e == nil:
+		s.reason = r.received
+		return
+	}
+	s.tries++
+	value, isKnown := decideSpoofing(name, sent, plain, e)
+	switch {
+	case !isKnown:
+		s.reason = "the Echo redacts " + name
+	case s.value == "" || value == Yes || value == inFront && s.value == NotFound:
+		s.value, s.sent, s.received = value, name+": "+sent, name+": "+strings.Join(e.Values(name), ", ")
+	}
+}
+
+const inFront, spoofable = "in front", "client.spoofable"
+
+// examineSpoofing tries to spoof all headers at once. If a request is refused, it tries each header alone.
 func examineSpoofing(ctx context.Context, g *Group) error {
 	plain := g.Known.Plain
-	all := spoofings(otherHeaders(plain.Local.Addr(), plain.Description))
-	var fields []wire.Field
-	for _, each := range all {
-		fields = append(fields, each.sent...)
+	others := otherHeaders(plain.Local.Addr(), plain.Description)
+	headers := slices.Concat(addressHeaders()[:2], []string{"X-Forwarded-Host", "X-Forwarded-Proto"}, addressHeaders()[2:], others)
+	tries := spoofings(headers, g.Scheme)
+	for _, name := range headers {
+		if plain.Description.Has(name) { // a proxy that checks some headers may compare them with each other
+			tries = append(tries, spoofings([]string{name}, g.Scheme)[1])
+		}
 	}
-	together, err := g.Ask(ctx, &wire.Request{Path: PlainPath, Fields: fields})
+	results, err := g.together(ctx, len(tries), func(i int) experiment { return spoofingExperiment(tries[i]) })
 	if err != nil {
 		return err
 	}
-	// Most applications read these headers. The others matter only if the path sets them.
-	common := []string{"client.spoofable", "client.spoofable.forwarded", "client.spoofable.host", "client.spoofable.proto"}
-	isSet := func(f wire.Field) bool { return plain.Description.Has(f.Name) }
-	for _, each := range all {
-		o := together
-		if together.Refusal != "" {
-			if o, err = g.Ask(ctx, &wire.Request{Path: PlainPath, Fields: each.sent}); err != nil {
-				return err
+	if !slices.ContainsFunc(results[:len(spoofings(nil, ""))], func(r result) bool { return r.value == Kept }) {
+		tries = nil
+		for _, name := range headers {
+			tries = append(tries, spoofings([]string{name}, g.Scheme)[1])
+		}
+		if results, err = g.together(ctx, len(tries), func(i int) experiment { return spoofingExperiment(tries[i]) }); err != nil {
+			return err
+		}
+	}
+	for _, name := range headers {
+		var s spoofed
+		for i, each := range tries {
+			if sent, ok := each.values[name]; ok {
+				s.add(name, sent, plain.Description, results[i])
 			}
 		}
-		f := decideSpoofing(each, o)
-		f.Detail = !slices.Contains(common, each.fact) && !slices.ContainsFunc(each.sent, isSet)
+		fact := spoofable + "[" + name + "]"
+		if s.value = cmp.Or(s.value, s.refused); s.value == "" || s.value == NotFound && s.reason != "" {
+			g.Unknown(fact, s.reason)
+			continue
+		}
+		f := NewFact(fact, s.value, s.sent, fmt.Sprintf("%s (%d tries)", s.received, s.tries))
+		// Most applications read the first headers. The others matter only if the path sets them.
+		f.Detail = !slices.Contains(headers[:4], name) && !plain.Description.Has(name)
 		g.Add(f)
 	}
 	return nil
 }
 
-// spoofings returns the headers to test, including the other headers in which this path reports the client's address.
-func spoofings(others []string) (all []spoofing) {
-	for _, each := range addressHeaders() {
-		value := spoofed
-		switch each.name {
-		case "Forwarded":
-			value = "for=" + spoofed
-		case "Cloudfront-Viewer-Address":
-			value += ":443"
-		}
-		all = append(all, spoofing{each.fact, wire.Fields(each.name, value)})
-	}
-	if len(others) > 0 {
-		other := spoofing{"client.spoofable.other", nil}
-		for _, name := range others {
-			other.sent = append(other.sent, wire.Field{Name: name, Value: spoofed})
-		}
-		all = append(all, other)
-	}
-	return append(all,
-		spoofing{"client.spoofable.host", wire.Fields("X-Forwarded-Host", spoofedHost)},
-		spoofing{"client.spoofable.proto", wire.Fields("X-Forwarded-Proto", spoofedScheme)})
+func spoofingExperiment(s spoofing) experiment {
+	return experiment{once: true,
+		probe:   func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: s.fields} },
+		read:    described(func(*wire.Description) (string, string) { return Kept, "" }),
+		refused: func(o Outcome) (string, string) { return "refused " + o.Refusal, describeRefusal(o.Refusal) }}
 }
 
-// decideSpoofing determines whether a spoofed value arrives, and whether another value follows it.
-func decideSpoofing(s spoofing, o Outcome) Fact {
-	sent := describeFields(s.sent)
-	e := o.Described()
-	if e == nil {
-		return refusedFact(s.fact, sent, o.Refusal)
+// decideSpoofing determines whether a spoofed value, which a plain request does not have, arrives, and whether another value follows it. The Echo may redact the header, in which
+// case only a value that arrives alone can be recognized.
+func decideSpoofing(name, sent string, plain, e *wire.Description) (value string, isKnown bool) {
+	if values := e.Values(name); slices.ContainsFunc(values, isRedacted) {
+		return Yes, isUnchanged(sent, values)
 	}
-	value := No
-	var received []wire.Field
-	for _, each := range s.sent {
-		received = append(received, wire.Field{Name: each.Name, Value: strings.Join(e.Values(each.Name), ", ")})
-		if value == Yes {
-			continue // another of these headers can already be spoofed
-		}
-		for _, element := range e.Reported(each.Name, "for") {
-			switch {
-			case element == spoofedHost, element == spoofedScheme, slices.Contains(addressesIn(element), netip.MustParseAddr(spoofed)):
-				value = Yes
-			case value == Yes:
-				value = "in front"
-			}
+	value = NotFound
+	want := addressesIn(sent)
+	for _, element := range e.Reported(name, "for") {
+		isSpoofed := !slices.Contains(plain.Reported(name, "for"), element) && (element == sent || slices.ContainsFunc(addressesIn(element), func(a netip.Addr) bool { return slices.Contains(want, a) }))
+		switch {
+		case isSpoofed:
+			value = Yes
+		case value == Yes:
+			value = inFront
 		}
 	}
-	return NewFact(s.fact, value, sent, describeFields(received))
-}
-
-func describeFields(fields []wire.Field) string {
-	var texts []string
-	for _, each := range fields {
-		texts = append(texts, each.String())
-	}
-	return strings.Join(texts, "; ")
+	return value, true
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,116 +13,142 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// separateRequests is the number of requests on separate connections, and connectionRequests is the number of requests on a shared
-// connection.
-const (
-	separateRequests   = 20
-	connectionRequests = 6
-)
+// connectionRequests is the number of requests on a shared connection, and cookieRequests is the number of requests with a cookie.
+const connectionRequests, cookieRequests = 6, 8
 
-// seen counts the requests that arrived, by pod and by connection.
-type seen struct {
-	pods, peers map[string]int
-	responses   int
-	closed      bool // the other side has closed a connection that could have remained open
-	cookies     []string
-}
-
-func newSeen() *seen { return &seen{pods: map[string]int{}, peers: map[string]int{}} }
-
-func (s *seen) add(o Outcome) {
-	e := o.Described()
-	if e == nil {
-		return
-	}
-	s.responses++
-	s.pods[e.Pod]++
-	s.peers[e.Client.RemoteAddress]++
-	for _, each := range o.Header.Values("Set-Cookie") {
-		name, _, _ := strings.Cut(each, "=")
-		s.cookies = append(s.cookies, name)
-	}
-}
-
-// ExamineLoadBalancing sends requests on separate connections, and then on a shared connection.
+// ExamineLoadBalancing compares the first, plain requests, each on a separate connection, with requests on one connection, and with
+// requests that send back the path's cookie.
 func ExamineLoadBalancing(ctx context.Context, g *Group) error {
-	each := newSeen()
-	for range separateRequests {
-		o, err := g.Ask(ctx, &wire.Request{Path: PlainPath})
-		if err != nil {
-			return err
+	sent := fmt.Sprintf("%d requests, each on a separate connection", samples)
+	pods, peers := map[string]int{}, map[string]int{}
+	for _, each := range g.Known.Samples {
+		pods[g.podOf(each)]++
+		if each.Description != nil && each.Description.Client.RemoteAddress != "" {
+			peers[each.Description.Client.RemoteAddress]++
 		}
-		each.add(o)
 	}
-	shared, err := shareConnection(ctx, g)
+	if total(peers) < len(g.Known.Samples) {
+		g.Skip("loadBalancing.upstream", "the Echo does not report its connections")
+	} else {
+		value := map[bool]string{true: "reused", false: "new each time"}[len(peers) < len(g.Known.Samples)]
+		g.Add(Detail(NewFact("loadBalancing.upstream", value, sent, fmt.Sprintf("%d connections", len(peers)))))
+	}
+	x := g.shareConnection()
+	r, err := g.perform(ctx, x)
 	if err != nil {
 		return err
 	}
-	g.Add(decideLoadBalancing(each, shared)...)
-	return nil
+	g.conclude(x, r)
+	if reason := g.Known.sampleTooSmall(); reason != "" {
+		g.Unknown("loadBalancing.pods", reason)
+		g.Unknown("loadBalancing.affinity", reason)
+		return nil
+	}
+	g.Add(Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(pods)), sent, describeCounts(pods))))
+	affinity, received, err := g.affinity(ctx, pods, r)
+	if err == nil {
+		g.Add(Detail(NewFact("loadBalancing.affinity", affinity, "", received)))
+	}
+	return err
 }
 
-// shareConnection sends requests on one connection while the connection remains open.
-func shareConnection(ctx context.Context, g *Group) (*seen, error) {
-	all := newSeen()
-	r := &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
-	s, err := g.Open(ctx, r)
-	if err != nil {
-		return nil, err
+// affinity determines what keeps a client at one pod. shared is the result of requests on one connection.
+func (g *Group) affinity(ctx context.Context, pods map[string]int, shared result) (value, received string, err error) {
+	together := map[string]int{}
+	if shared.outcome.Arrived() {
+		for _, each := range append(shared.outcome.Earlier, shared.outcome.Response) {
+			together[g.podOf(each)]++
+		}
 	}
-	defer func() { _ = s.Close() }() // only the data read so far matters
-	for number := 1; ; number++ {
-		a, err := g.Read(s, wire.MaxBody)
+	received = describeCounts(pods) + "; on one connection " + describeCounts(together)
+	if len(pods) == 1 {
+		return "one pod", received + ": there is only one pod, or the client's address determines the pod", nil
+	}
+	if cookie := g.Known.cookie(); cookie != "" {
+		kept, err := g.sendCookie(ctx, cookie)
+		if received = "with the cookie " + describeCounts(kept) + "; " + received; len(kept) == 1 && total(kept) > cookieRequests/2 {
+			return "cookie", received, err
+		}
 		if err != nil {
-			all.closed = true
-			return all, over(ctx, err) // the closed connection is a result, not an error
-		}
-		if !a.Proven {
-			return all, nil
-		}
-		all.add(Outcome{Response: a})
-		if all.closed = a.Closed; a.Closed || number == connectionRequests {
-			return all, nil
-		}
-		if err := g.SendNext(s, r); err != nil {
-			all.closed = true
-			return all, over(ctx, err)
+			return "", "", err
 		}
 	}
+	if len(together) == 1 && total(together) == connectionRequests {
+		return "connection", received, nil
+	}
+	return None, received, nil
 }
 
-// decideLoadBalancing compares requests on separate connections with requests on a shared connection.
-func decideLoadBalancing(each, shared *seen) []Fact {
-	sent := fmt.Sprintf("%d requests, each on a separate connection", separateRequests)
-	together := fmt.Sprintf("%d requests on one connection", connectionRequests)
-	open := Yes
-	if shared.closed {
-		open = No
+// cookie returns a cookie that the path sets, but not the Echo.
+func (k *Known) cookie() string {
+	for _, each := range k.Samples {
+		if _, own := each.Claims.Fields["Set-Cookie"]; !own && len(each.Header.Values("Set-Cookie")) > 0 {
+			pair, _, _ := strings.Cut(each.Header.Get("Set-Cookie"), ";")
+			return pair
+		}
 	}
-	facts := []Fact{NewFact("loadBalancing.keepAlive", open, together, fmt.Sprintf("%d responses", shared.responses))}
-	upstream := "new each time"
-	switch {
-	case each.peers[""] > 0:
-		upstream = "not reported"
-	case len(each.peers) < each.responses:
-		upstream = "reused"
+	return ""
+}
+
+// podOf returns the name of the pod that responded or, if the Echo does not report it, the ID of its process.
+func (g *Group) podOf(a *wire.Response) string {
+	if a.Description != nil && a.Description.Pod != "" {
+		return a.Description.Pod
 	}
-	facts = append(facts, Detail(NewFact("loadBalancing.upstream", upstream, sent, fmt.Sprintf("%d connections", len(each.peers)))))
-	if each.pods[""] > 0 || each.responses == 0 {
-		return append(facts, NewFact("loadBalancing.pods", "not reported", sent, "no pod names"))
+	return a.Claims.Server
+}
+
+// sendCookie sends requests with a cookie on separate connections, and counts the pods that respond.
+func (g *Group) sendCookie(ctx context.Context, cookie string) (map[string]int, error) {
+	pods := map[string]int{}
+	for range cookieRequests {
+		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath, Fields: wire.Fields("Cookie", cookie)})
+		if err != nil {
+			return nil, err
+		}
+		if o.Arrived() {
+			pods[g.podOf(o.Response)]++
+		}
 	}
-	counts := describeCounts(each.pods)
-	affinity, received := None, counts+"; on one connection "+describeCounts(shared.pods)
-	switch {
-	case len(each.cookies) > 0:
-		affinity, received = "cookie", "the cookie "+listed(each.cookies)+"; "+received
-	case len(each.pods) == 1:
-		affinity, received = "one pod", received+": there is only one pod, or the client's address determines the pod"
-	case len(shared.pods) == 1 && shared.responses > 1:
-		affinity = "connection"
-	}
-	return append(facts, Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(each.pods)), sent, counts)),
-		Detail(NewFact("loadBalancing.affinity", affinity, "", received)))
+	return pods, nil
+}
+
+// shareConnection returns the experiment that sends requests on one connection while it remains open.
+func (g *Group) shareConnection() experiment {
+	return experiment{fact: "loadBalancing.keepAlive", sent: fmt.Sprintf("%d requests on one connection", connectionRequests), requests: connectionRequests,
+		probe: func() *wire.Request {
+			return &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
+		},
+		send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+			s, err := g.Open(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = s.Close() }() // only the data read so far matters
+			var earlier []*wire.Response
+			for {
+				a, err := g.Read(s, wire.MaxBody)
+				if err != nil || !a.Proven { // an error may have closed the connection
+					return a, err
+				}
+				if a.Earlier = earlier; a.Closed || len(earlier) == connectionRequests-1 {
+					return a, nil
+				}
+				earlier = append(earlier, a)
+				if err := cmp.Or(g.Engine.await(ctx), g.SendNext(s, r)); err != nil {
+					return nil, err
+				}
+			}
+		},
+		read: func(o Outcome) (string, string) {
+			return map[bool]string{true: No, false: Yes}[o.Closed], fmt.Sprintf("%d responses", len(o.Earlier)+1)
+		},
+		refused: func(o Outcome) (string, string) {
+			if o.Response == nil {
+				return No, "the connection is closed without a response"
+			}
+			return "refused " + o.Refusal, describeRefusal(o.Refusal)
+		}}
 }
 
 func describeCounts(counts map[string]int) string {
@@ -133,15 +160,10 @@ func describeCounts(counts map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-const latencyRequests = 20
-
-// ExamineLatency measures how long responses take through the path and, if there is a direct URL, without the proxies.
+// ExamineLatency reports how long the first, plain responses took and, if there is a direct URL, how long responses take without the
+// proxies.
 func ExamineLatency(ctx context.Context, g *Group) error {
-	took, err := measure(ctx, g.Client)
-	if err != nil {
-		return err
-	}
-	g.Add(decideLatency("latency", took)...)
+	g.Add(decideLatency("latency", g.Known.Samples)...)
 	if g.Direct == "" {
 		return nil
 	}
@@ -150,35 +172,23 @@ func ExamineLatency(ctx context.Context, g *Group) error {
 		return err
 	}
 	t.Source, t.DialContext, t.Certificate = g.Source, g.DialContext, g.Certificate // but not the headers, which are for the proxies
-	direct := &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}
-	if took, err = measure(ctx, direct); err != nil {
+	direct := &Group{Client: &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}, Engine: NewEngine(), Known: &Known{}}
+	if err := direct.Known.sample(ctx, direct); err != nil {
 		return fmt.Errorf("without the proxies: %w", err)
 	}
-	g.Add(decideLatency("latency.direct", took)...)
+	if len(direct.Known.Samples) == 0 {
+		return errors.New("without the proxies: no response proves that it comes from the Echo")
+	}
+	g.Add(decideLatency("latency.direct", direct.Known.Samples)...)
 	return nil
 }
 
-// measure sends requests one after another, and returns how long each response took.
-func measure(ctx context.Context, c *wire.Client) ([]time.Duration, error) {
-	var all []time.Duration
-	for range latencyRequests {
-		a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
-		if ended := over(ctx, err); ended != nil {
-			return nil, ended
-		}
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("no response: %s", wire.RefusalOf(err))
-		case !a.Proven:
-			return nil, errors.New("something other than the Echo responds: " + a.Refusal())
-		}
-		all = append(all, a.Took)
-	}
-	return all, nil
-}
-
 // decideLatency returns the median and the 99th percentile. With so few requests, the 99th percentile is the maximum.
-func decideLatency(name string, took []time.Duration) []Fact {
+func decideLatency(name string, responses []*wire.Response) []Fact {
+	var took []time.Duration
+	for _, each := range responses {
+		took = append(took, each.Took)
+	}
 	slices.Sort(took)
 	fact := func(suffix string, value time.Duration) Fact {
 		return Detail(NewFact(name+suffix, fmt.Sprintf("%.2fms", value.Seconds()*1000), fmt.Sprintf("%d requests", len(took)), ""))

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
@@ -22,216 +24,217 @@ const (
 
 // ExamineBody examines request bodies and range requests.
 func ExamineBody(ctx context.Context, g *Group) error {
-	const size = 1000
-	err := g.Examine(ctx, &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: wire.Filler(size)},
-		func(o Outcome) Fact { return decideChunks(size, o) })
+	if err := g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange); err != nil {
+		return err
+	}
+	return g.climb(ctx, bodyLadder(g.Large, g.Known.Query)) // large bodies delay other requests
+}
+
+// sizes are the sizes of bodies that proxies may handle in different ways: many buffer 8 or 16 KiB.
+func sizes() []int { return []int{1000, 20 << 10} }
+
+// forSizes performs an experiment with each size, and adds a fact. If the values differ, the fact contains both.
+func (g *Group) forSizes(ctx context.Context, fact, sent string, experimentWith func(size int) experiment) error {
+	results, err := g.together(ctx, len(sizes()), func(i int) experiment { return experimentWith(sizes()[i]) })
 	if err != nil {
 		return err
 	}
-	if err := g.Each(ctx, examineRequestBuffer, examineExpect, examineRange); err != nil {
-		return err
+	x := experiment{fact: fact, sent: sent}
+	short, long := results[0], results[1]
+	if short.value != "" && long.value != "" && short.value != long.value {
+		long.value = short.value + " if short, else " + long.value
+		long.received = short.received + "; " + long.received
+	} else if short.value == "" {
+		long = short
 	}
-	return climb(ctx, g, bodyLadder())
+	g.conclude(x, long)
+	return nil
 }
 
-// decideChunks determines whether a body that was sent in chunks, without Content-Length, arrives.
-func decideChunks(sent int, o Outcome) Fact {
-	const name = "body.chunked"
-	text := formatSize(sent) + " bytes in chunks"
-	e := o.Described()
+// examineChunks determines whether bodies that are sent in chunks, without Content-Length, arrive.
+func examineChunks(ctx context.Context, g *Group) error {
+	const name, sent = "body.chunked", "1,000 bytes and 20 KiB in chunks"
+	return g.forSizes(ctx, name, sent, func(size int) experiment {
+		return experiment{fact: name, sent: sent,
+			probe: func() *wire.Request {
+				return &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: wire.Filler(size)}
+			},
+			read: func(o Outcome) (string, string) { return decideChunks(size, &o.Claims.Request) }}
+	})
+}
+
+func decideChunks(size int, received *proof.Arrival) (value, text string) {
 	switch {
-	case e == nil:
-		return refusedFact(name, text, o.Refusal)
-	case e.Request.Body == nil || e.Request.Body.Size != int64(sent):
-		return NewFact(name, Dropped, text, "no body")
-	case e.Request.ContentLength >= 0:
-		return NewFact(name, "length set", text, "Content-Length: "+formatSize(int(e.Request.ContentLength)))
+	case received.Size != int64(size):
+		return Dropped, fmt.Sprintf("%d bytes", received.Size)
+	case received.Length >= 0:
+		return "length set", fmt.Sprintf("Content-Length: %d", received.Length)
 	}
-	return NewFact(name, Kept, text, text)
+	return Kept, formatSize(size) + " in chunks"
 }
 
-// examineRequestBuffer pauses while it sends a body, and uses the Echo's clock to determine whether the header arrived during the pause.
+// examineRequestBuffer pauses while it sends a body. The Echo reports when the first and the last piece of the body arrived.
 func examineRequestBuffer(ctx context.Context, g *Group) error {
-	ahead, took, err := clock(ctx, g)
-	if err != nil {
-		return err
-	}
-	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: PlainPath, Chunked: true})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }() // only the data read so far matters
-	last, err := sendInterrupted(ctx, s)
-	if err != nil {
-		return err
-	}
-	a, err := g.Read(s, wire.MaxBody)
-	o, err := g.Outcome(ctx, a, err)
-	if err == nil {
-		g.Add(decideRequestBuffer(last.Add(ahead), took, o))
-	}
-	return err
+	const name, sent = "body.request", "two chunks with a pause between them, of 1,000 bytes and of 20 KiB each"
+	return g.forSizes(ctx, name, sent, func(size int) experiment {
+		return experiment{fact: name, sent: sent,
+			probe: func() *wire.Request { return &wire.Request{Method: "POST", Path: PlainPath, Chunked: true} },
+			send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+				s, err := g.Open(ctx, r)
+				if err != nil {
+					return nil, err
+				}
+				defer func() { _ = s.Close() }() // only the data read so far matters
+				if err := sendInterrupted(ctx, s, size, pause+g.Slow/2); err != nil {
+					return nil, err
+				}
+				return g.Read(s, wire.MaxBody)
+			},
+			read: func(o Outcome) (string, string) { return decideRequestBuffer(2*size, &o.Claims.Request) }}
+	})
 }
 
-// clock returns a lower bound on how far the Echo's clock is ahead of the local clock, and the time that the response took. The bound holds
-// because the Echo receives a request before the client receives the response. It is too low by at most this time, so the Echo's own delay
-// must not be a part of it.
-func clock(ctx context.Context, g *Group) (ahead, took time.Duration, err error) {
-	const requests = 3 // the fastest request counts
-	took = wire.Timeout
-	path := PlainPath
-	if g.Known.Controls {
-		path += "?echo.delay=0s"
-	}
-	for range requests {
-		o, err := g.Ask(ctx, &wire.Request{Path: path})
-		if err != nil {
-			return 0, 0, err
-		}
-		if e := o.Described(); e != nil && o.Took < took {
-			ahead, took = time.Until(e.Request.Time), o.Took
-		}
-	}
-	return ahead, took, nil
-}
-
-// sendInterrupted sends a body of two chunks with a pause between them, and returns the time at which the second chunk was sent.
-func sendInterrupted(ctx context.Context, s *wire.Stream) (last time.Time, err error) {
-	if err := wire.WriteChunk(s, wire.Filler(1000)); err != nil {
-		return last, nil //nolint:nilerr // a proxy may have responded
+// sendInterrupted sends a body of two chunks with a pause between them.
+func sendInterrupted(ctx context.Context, s *wire.Stream, size int, longer time.Duration) error {
+	if wire.WriteChunk(s, wire.Filler(size)) != nil {
+		return nil //nolint:nilerr // a proxy may have responded
 	}
 	select {
-	case <-time.After(pause):
+	case <-time.After(longer):
 	case <-ctx.Done():
-		return last, ErrDeadline
+		return ErrDeadline
 	}
-	last = time.Now()
-	if wire.WriteChunk(s, wire.Filler(1000)) == nil {
+	if wire.WriteChunk(s, wire.Filler(size)) == nil {
 		_ = wire.EndChunks(s, nil) // a proxy may have responded
 	}
-	return last, nil
+	return nil
 }
 
-// decideRequestBuffer compares the arrival time of the header with the time at which the last chunk was sent. Both times are from the same
-// clock, but the second may be too early by the given error.
-func decideRequestBuffer(last time.Time, tooEarly time.Duration, o Outcome) Fact {
-	const name = "body.request"
-	const sent = "two chunks with a pause between them"
-	e := o.Described()
+func decideRequestBuffer(size int, received *proof.Arrival) (value, text string) {
+	between := time.Duration(received.Last-received.First) * time.Millisecond
+	text = fmt.Sprintf("the last bytes %s after the first", between.Round(100*time.Millisecond))
 	switch {
-	case e == nil:
-		return refusedFact(name, sent, o.Refusal)
-	case e.Request.Time.Before(last):
-		return NewFact(name, "streamed", sent, "the header, before the second chunk was sent")
-	case tooEarly >= pause:
-		return NewFact(name, "not reported", sent, "no response within "+pause.String()+", which is necessary to compare clocks")
+	case received.Size != int64(size):
+		return "", fmt.Sprintf("%d bytes of the body arrived", received.Size)
+	case between >= pause/2:
+		return "streamed", text
 	}
-	return NewFact(name, "buffered", sent, "the header, after the second chunk was sent")
+	return "buffered", text
 }
 
 // examineExpect announces a body, and sends it after an interim response or a pause.
 func examineExpect(ctx context.Context, g *Group) error {
-	s, err := g.Open(ctx, &wire.Request{Method: "POST", Path: PlainPath,
-		Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }() // only the data read so far matters
-	status, err := awaitContinue(ctx, s)
-	if err != nil {
-		return err
-	}
-	a := &wire.Response{Status: status}
-	if status < http.StatusOK {
-		_ = s.Send(wire.Filler(100)) // a proxy may have responded
-		a, err = g.Read(s, wire.MaxBody)
-	}
-	o, err := g.Outcome(ctx, a, err)
-	if err == nil {
-		g.Add(decideExpect(status, o))
-	}
-	return err
+	return g.find(ctx, experiment{fact: "body.expect", sent: "Expect: 100-continue",
+		probe: func() *wire.Request {
+			return &wire.Request{Method: "POST", Path: PlainPath, Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")}
+		},
+		send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+			s, err := g.Open(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = s.Close() }() // only the data read so far matters
+			status, err := g.awaitContinue(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			select {
+			case <-time.After(pause): // the Echo reports when it received the header
+			case <-ctx.Done():
+				return nil, ErrDeadline
+			}
+			_ = s.Send(wire.Filler(100)) // a proxy may have responded
+			a, err := g.Read(s, wire.MaxBody)
+			if a != nil {
+				a.Continue = status
+			}
+			return a, err
+		},
+		read: decideExpect})
 }
 
-// awaitContinue returns the status that arrives before the body is sent, or 0 if no status arrives in time.
-func awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
-	awaited := s.SetReadDeadline(time.Now().Add(pause))
-	if _, err := s.Reader.Peek(1); err != nil || awaited != nil {
-		if ctx.Err() != nil {
-			return 0, ErrDeadline
-		}
-		return 0, s.SetReadDeadline(time.Now().Add(wire.Timeout))
-	}
-	if err := s.SetReadDeadline(time.Now().Add(wire.Timeout)); err != nil {
+// awaitContinue returns the status that arrives before the body is sent, or 0 if no status arrives in time. It leaves a final response to
+// the caller.
+func (g *Group) awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
+	if err := s.SetReadDeadline(time.Now().Add(pause + g.Slow)); err != nil {
 		return 0, err
 	}
-	response, err := http.ReadResponse(s.Reader, nil) //nolint:bodyclose // the body ends with the connection
-	if err != nil {
-		return 0, nil //nolint:nilerr // the next read returns the error
+	begin, err := s.Reader.Peek(len("HTTP/1.1 100"))
+	if ctx.Err() != nil {
+		return 0, ErrDeadline
 	}
-	return response.StatusCode, nil
+	if renewed := s.SetReadDeadline(time.Now().Add(wire.Timeout + g.Slow)); renewed != nil || err != nil {
+		return 0, renewed // without a response in time, the body is sent
+	}
+	status, _ := strconv.Atoi(string(begin[len(begin)-3:])) // a response that is not HTTP is an error of the next read
+	return status, nil
 }
 
-func decideExpect(status int, o Outcome) Fact {
-	const name, sent = "body.expect", "Expect: 100-continue"
+func decideExpect(o Outcome) (value, received string) {
 	e := o.Described()
 	switch {
 	case e == nil:
-		return refusedFact(name, sent, o.Refusal)
-	case status == 0:
-		return NewFact(name, "not sent", sent, "the request, and no response before the body")
-	case e.Has("Expect"):
-		return NewFact(name, Kept, sent, sent)
+		return "", whyNotDescribed(o)
+	case o.Continue == 0:
+		return "not sent", "the request, and no response before the body"
+	case !e.Has("Expect"):
+		return "sent by proxy", "the request without Expect"
+	case time.Duration(o.Claims.Request.First)*time.Millisecond < pause/2:
+		return "sent by proxy", "the header together with the body"
 	}
-	return NewFact(name, "sent by proxy", sent, "the request without Expect")
+	return Kept, "Expect: 100-continue"
 }
 
 // examineRange requests a range of a description, and then a range of a body. The Echo serves only the second range.
 func examineRange(ctx context.Context, g *Group) error {
-	const all = "bytes=0-999999"
+	const name, all, some = "body.range", "bytes=0-999999", "bytes=10-19"
 	path := PlainPath + "/range"
 	if g.Known.Controls {
 		path += "?echo.status=200" // the Echo's own status may not allow ranges
 	}
-	o, err := g.Ask(ctx, &wire.Request{Path: path, Fields: wire.Fields("Range", all)})
+	x := experiment{fact: name, sent: "Range: " + all,
+		probe: func() *wire.Request { return &wire.Request{Path: path, Fields: wire.Fields("Range", all)} },
+		read: func(o Outcome) (string, string) {
+			switch {
+			case o.Status == http.StatusPartialContent && o.Claims.Status != o.Status:
+				return "served by proxy", "no Range"
+			case o.Description == nil:
+				return "", whyNotDescribed(o)
+			case strings.Join(o.Description.Values("Range"), "") == all:
+				return Kept, "Range: " + all
+			}
+			return Dropped, "no Range"
+		}}
+	r, err := g.perform(ctx, x)
 	if err != nil {
 		return err
 	}
-	first := decideRange(all, o)
-	if first.Value != Kept || !g.Known.Controls {
-		g.Add(first)
+	if r.value != Kept || !g.Known.Controls {
+		g.conclude(x, r)
 		return nil
 	}
-	const some = "bytes=10-19"
-	o, err = g.Ask(ctx, &wire.Request{Path: path + "&echo.size=100", Fields: wire.Fields("Range", some)})
-	if err != nil {
-		return err
-	}
-	if o.Response == nil || o.Status != http.StatusPartialContent || o.Size != 10 {
-		first = NewFact(first.Name, Changed, "Range: "+some, "a response without a range")
-	}
-	g.Add(first)
-	return nil
-}
-
-func decideRange(sent string, o Outcome) Fact {
-	const name = "body.range"
-	text := "Range: " + sent
-	switch {
-	case o.Refusal != "":
-		return refusedFact(name, text, o.Refusal)
-	case o.Status == http.StatusPartialContent:
-		return NewFact(name, "served by proxy", text, "no Range")
-	case o.Description != nil && strings.Join(o.Description.Values("Range"), "") == sent:
-		return NewFact(name, Kept, text, text)
-	}
-	return NewFact(name, Dropped, text, "no Range")
+	return g.find(ctx, experiment{fact: name, sent: "Range: " + some,
+		probe: func() *wire.Request {
+			return &wire.Request{Path: path + "&echo.size=100", Fields: wire.Fields("Range", some)}
+		},
+		read: func(o Outcome) (string, string) {
+			if o.Status == http.StatusPartialContent && o.Size == 10 {
+				return Kept, "Range: " + some
+			}
+			return Changed, "a response without a range"
+		}})
 }
 
 // bodyLadder finds the largest body that the Echo receives completely and unchanged.
-func bodyLadder() ladder {
-	return ladder{"body.max", "body.max.by",
-		[]int{64 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 10 << 20, largestBody},
+func bodyLadder(large, query bool) ladder {
+	all := []int{64 << 10, 512 << 10, 1 << 20, 2 << 20}
+	if large {
+		all = append(all, 4<<20, describedBody)
+	}
+	if large && query { // the Echo reports the digest of larger bodies only if the query requests it
+		all = append(all, 10<<20, largestBody)
+	}
+	return ladder{"body.max", "body.max.by", all,
 		func(size int) *wire.Request {
 			path := PlainPath
 			if size > describedBody {
@@ -249,5 +252,5 @@ func bodyLadder() ladder {
 			default:
 				return e != nil && e.Request.Body != nil && e.Request.Body.SHA256 == hex.EncodeToString(sum[:])
 			}
-		}}
+		}, 0, true}
 }

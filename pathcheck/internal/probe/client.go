@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -12,93 +13,136 @@ import (
 
 // ExamineClient examines how the client appears to the Echo behind the proxies.
 func ExamineClient(ctx context.Context, g *Group) error {
-	e := g.Known.Plain.Description
-	g.Add(decideAddress(g.Known.Plain.Local.Addr(), e)...)
-	g.Add(decideReported(&g.Target, e)...)
-	if err := g.Each(ctx, examineSpoofing, examineStripping); err != nil {
+	g.plainAll(func(e *wire.Description) []Fact {
+		return append(decideAddress(g.Known.Plain.Local.Addr(), e), decideReported(&g.Target, e)...)
+	})
+	parts := []part{examineSpoofing, examineRemoving}
+	for _, each := range identifiers() {
+		parts = append(parts, func(ctx context.Context, g *Group) error { return examineIdentifier(ctx, g, each) })
+	}
+	return g.Each(ctx, parts...)
+}
+
+// examineRemoving sends a Connection header that lists the headers that the path adds, all together and each alone. A proxy removes the
+// listed headers, unless it adds its own headers afterward.
+func examineRemoving(ctx context.Context, g *Group) error {
+	const name = "client.removable"
+	added := addedTo(g.Headers, g.Known.Plain.Description)
+	if len(added) == 0 {
+		g.Add(NewFact(name, None, "", ""))
+		return nil
+	}
+	tries := [][]string{added}
+	for _, each := range added[:min(len(added), maxAlone)] {
+		if len(added) > 1 {
+			tries = append(tries, []string{each})
+		}
+	}
+	sent := func(i int) string { return "close, " + strings.Join(tries[i], ", ") }
+	results, err := g.together(ctx, len(tries), func(i int) experiment {
+		return experiment{once: true,
+			probe: func() *wire.Request {
+				return &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", sent(i))}
+			},
+			read: described(func(e *wire.Description) (string, string) {
+				removed := slices.DeleteFunc(slices.Clone(tries[i]), e.Has)
+				return map[bool]string{true: NotFound, false: Yes}[len(removed) == 0], "without " + strings.Join(removed, ", ")
+			}),
+			refused: func(o Outcome) (string, string) { return "refused", describeRefusal(o.Refusal) }}
+	})
+	if err != nil {
 		return err
 	}
-	for _, each := range identifiers() {
-		err := g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: []wire.Field{each.sent}},
-			func(o Outcome) Fact { return decideIdentifier(each, e, o) })
-		if err != nil {
-			return err
+	worst, reason, arrived := "", "", 0
+	for i, each := range results {
+		switch each.value {
+		case Yes:
+			g.Add(NewFact(name, Yes, "Connection: "+sent(i), each.received))
+			return nil
+		case "":
+			reason = each.received
+		default:
+			worst = cmp.Or(worst, each.value)
+			if each.value == NotFound {
+				worst = NotFound
+				arrived++
+			}
 		}
+	}
+	switch {
+	case reason != "":
+		g.Unknown(name, reason)
+	case worst == "refused":
+		g.Add(refusedFact(name, "Connection: "+sent(0), results[0].outcome.Refusal))
+	default:
+		g.Add(NewFact(name, NotFound, "Connection: "+sent(0), fmt.Sprintf("all, in each of %d tries that arrived", arrived)))
 	}
 	return nil
 }
 
-// examineStripping sends a Connection header that lists the headers that proxies add. Proxies remove the listed headers.
-func examineStripping(ctx context.Context, g *Group) error {
-	var added []string
-	for _, name := range append(addressHeaderNames(), "X-Forwarded-Host", "X-Forwarded-Proto", "X-Request-Id") {
-		if g.Known.Plain.Description.Has(name) {
-			added = append(added, name)
-		}
-	}
-	if len(added) == 0 {
-		g.Add(decideStripping(nil, Outcome{}))
-		return nil
-	}
-	return g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", "close, "+strings.Join(added, ", "))},
-		func(o Outcome) Fact { return decideStripping(added, o) })
-}
-
-func decideStripping(added []string, o Outcome) Fact {
-	const name = "client.removable"
-	if len(added) == 0 {
-		return NewFact(name, None, "", "")
-	}
-	sent := "Connection: " + strings.Join(added, ", ")
-	e := o.Described()
-	if e == nil {
-		return refusedFact(name, sent, o.Refusal)
-	}
-	var stripped []string
-	for _, each := range added {
-		if !e.Has(each) {
-			stripped = append(stripped, each)
-		}
-	}
-	if len(stripped) == 0 {
-		return NewFact(name, No, sent, "all")
-	}
-	return NewFact(name, Yes, sent, "without "+strings.Join(stripped, ", "))
-}
+// maxAlone is the maximum number of headers that are tried alone.
+const maxAlone = 6
 
 // identifier is a header that links the logs and traces of a request.
 type identifier struct {
-	fact string
-	sent wire.Field
-	part string // the part of the value that proxies must not change
+	fact, header string
+	sent         []string // values of which a proxy may keep only some
+	part         int      // the length of the part of the value that proxies must not change
 }
 
 func identifiers() []identifier {
-	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	return []identifier{
-		{"client.requestID", wire.Field{Name: "X-Request-Id", Value: "pathcheck-1"}, "pathcheck-1"},
-		{"client.traceparent", wire.Field{Name: "Traceparent", Value: "00-" + traceID + "-00f067aa0ba902b7-01"}, traceID},
+		{"client.requestID", "X-Request-Id", []string{"6f1c6b5e-2f0d-4b7a-9c3e-5d8f7a1b2c3d", "pathcheck-1"}, 0},
+		{"client.traceparent", "Traceparent", []string{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, len("00-") + 32},
 	}
 }
 
-// decideIdentifier compares a request that has the identifier with a request that does not.
-func decideIdentifier(i identifier, without *wire.Description, o Outcome) Fact {
-	e := o.Described()
-	if e == nil {
-		return refusedFact(i.fact, i.sent.String(), o.Refusal)
+// examineIdentifier compares requests that have the identifier with a request that does not.
+func examineIdentifier(ctx context.Context, g *Group, id identifier) error {
+	isGenerated := g.Known.Plain.Description.Has(id.header)
+	sent := strings.Join(id.sent, " or ")
+	results, err := g.together(ctx, len(id.sent), func(i int) experiment {
+		return experiment{fact: id.fact,
+			probe: func() *wire.Request {
+				return &wire.Request{Path: PlainPath, Fields: wire.Fields(id.header, id.sent[i])}
+			},
+			read: described(func(e *wire.Description) (string, string) { return decideIdentifier(id, id.sent[i], e) })}
+	})
+	if err != nil {
+		return err
 	}
-	received, made := strings.Join(e.Values(i.sent.Name), ", "), without.Has(i.sent.Name)
-	value := Kept
-	switch {
-	case received == "":
-		value = Dropped
-	case !strings.Contains(received, i.part):
-		value = "replaced"
+	values, received := []string{}, []string{}
+	for _, each := range results {
+		if each.value == "" || strings.HasPrefix(each.value, "refused") {
+			g.conclude(experiment{fact: id.fact, sent: id.header + ": " + sent}, each)
+			return nil
+		}
+		values, received = append(values, each.value), append(received, each.received)
 	}
-	if made {
+	value := values[0]
+	if values = slices.Compact(values); len(values) > 1 {
+		value = values[0] + " if a UUID, else " + values[1]
+	}
+	if isGenerated {
 		value += ", else generated"
 	}
-	return NewFact(i.fact, value, i.sent.String(), i.sent.Name+": "+received)
+	g.Add(NewFact(id.fact, value, id.header+": "+sent, strings.Join(received, "; ")))
+	return nil
+}
+
+func decideIdentifier(id identifier, sent string, e *wire.Description) (value, received string) {
+	values := e.Values(id.header)
+	received = id.header + ": " + strings.Join(values, ", ")
+	part := sent[:cmp.Or(id.part, len(sent))]
+	switch {
+	case len(values) == 0:
+		return Dropped, received
+	case slices.ContainsFunc(values, isRedacted) && !isUnchanged(sent, values):
+		return "", "the Echo redacts " + id.header
+	case isUnchanged(sent, values), strings.Contains(received, part):
+		return Kept, received
+	}
+	return "replaced", received
 }
 
 // urlPart is a part of the URL that proxies report: the scheme, the host, or the port.
@@ -125,6 +169,9 @@ func decideReported(t *wire.Target, e *wire.Description) (facts []Fact) {
 	} {
 		value, by, received := each.decide(e)
 		f := NewFact(each.fact, value, each.want[0], received)
+		if value == "" {
+			f = unknown(each.fact, received)
+		}
 		f.Detail = each.by == ""
 		facts = append(facts, f)
 		if each.by != "" {
@@ -145,6 +192,11 @@ func (p *urlPart) decide(e *wire.Description) (value, by, received string) {
 			return slices.ContainsFunc(p.want, func(want string) bool { return strings.EqualFold(want, value) })
 		}
 		switch {
+		case slices.ContainsFunc(e.Values(name), isRedacted):
+			if slices.ContainsFunc(p.want, func(want string) bool { return isUnchanged(want, e.Values(name)) }) {
+				return "reported", name, received
+			}
+			return "", name, "the Echo redacts " + name
 		case len(values) > 1 && name != "Forwarded": // Forwarded is a list by design
 			return "list", name, received
 		case slices.ContainsFunc(values, isRight):

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
 // maxValue, maxList, and maxText are the maximum lengths, in bytes, of a fact's value, of a list of names in it, and of the fact's other
@@ -21,6 +23,8 @@ const (
 	Dropped = "dropped"
 	None    = "none"
 	Yes, No = "yes", "no"
+	// NotFound means that no try has found a problem, which does not prove that there is none.
+	NotFound = "not found"
 )
 
 // Fact describes an effect of the path on requests or responses.
@@ -43,6 +47,9 @@ func NewFact(name, value, sent, received string) Fact {
 		Meaning: meaning(name)}
 }
 
+// unknown returns a fact without a value.
+func unknown(name, reason string) Fact { return Fact{Name: name, Received: reason} }
+
 // Detail marks a fact so that --output=expect omits it.
 func Detail(f Fact) Fact {
 	f.Detail = true
@@ -60,13 +67,17 @@ type NotTested struct {
 // refusedByCache means that a cache responded with the Echo's response to an earlier request.
 const refusedByCache = "cached"
 
-// refusedFact returns the fact for a request that a proxy refuses. If refusal is empty, the fact reports that the response does not
-// describe the request.
+// refusedFact returns the fact for a request that a proxy refuses.
 func refusedFact(name, sent, refusal string) Fact {
-	if refusal == "" { // the Echo responded
-		return NewFact(name, "not reported", sent, "a response that does not describe the request")
-	}
 	return NewFact(name, "refused "+refusal, sent, "nothing: "+describeRefusal(refusal))
+}
+
+// withHTTP2 returns the value for a request that requires HTTP/2.
+func withHTTP2(refusal string) (value, received string) {
+	if refusal == wire.NoHTTP2 {
+		return No, "nothing: the server does not accept HTTP/2"
+	}
+	return "refused " + refusal, describeRefusal(refusal)
 }
 
 func describeRefusal(refusal string) string {

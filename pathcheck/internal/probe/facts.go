@@ -1,6 +1,9 @@
 package probe
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Definition is the meaning of a fact in reports and in docs/reference/pathcheck.md.
 type Definition struct{ Name, Meaning string }
@@ -10,10 +13,16 @@ func FactTable() []Definition {
 	return slices.Concat(requestFacts(), clientFacts(), responseFacts())
 }
 
+// Base returns the name of a fact without the member in brackets.
+func Base(name string) string {
+	base, _, _ := strings.Cut(name, "[")
+	return base
+}
+
 // meaning returns the meaning of a fact, or "" if the table does not contain the fact.
 func meaning(name string) string {
 	table := FactTable()
-	if i := slices.IndexFunc(table, func(d Definition) bool { return d.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(table, func(d Definition) bool { return d.Name == Base(name) }); i >= 0 {
 		return table[i].Meaning
 	}
 	return ""
@@ -21,6 +30,7 @@ func meaning(name string) string {
 
 func requestFacts() []Definition {
 	return []Definition{
+		{"path.errors", "the percentage of requests that fail, although such requests arrive otherwise"},
 		{"request.method", "whether common methods, and other methods such as TRACE or the WebDAV methods, arrive"},
 		{"request.methodOther", "whether common methods, and other methods such as TRACE or the WebDAV methods, arrive"},
 		{"request.version", "the HTTP version in which an HTTP/1.1 request arrives; HTTP/1.0 has no chunks and no WebSockets"},
@@ -53,26 +63,19 @@ func requestFacts() []Definition {
 	}
 }
 
-func clientFacts() (all []Definition) {
-	all = []Definition{
+func clientFacts() []Definition {
+	return []Definition{
 		{"client.address", "whether the client's address arrives, is replaced (by NAT, a node, or a load balancer), or is lost"},
 		{"client.address.by", "the source of the address: a header, or the connection"},
 		{"client.proto", "whether a header reports this part of the URL, which applications use for links and cookies"},
 		{"client.proto.by", "the header that reports the scheme"},
 		{"client.host", "whether a header reports this part of the URL, which applications use for links and cookies"},
 		{"client.port", "whether a header reports this part of the URL, which applications use for links and cookies"},
+		{"client.spoofable", "whether a client can choose what the header in brackets reports; not found means that no try succeeded"},
 		{"client.removable", "whether a client can remove the headers that proxies add, by naming them in Connection"},
 		{"client.requestID", "whether the client's identifier is kept, and whether a proxy generates a missing one"},
 		{"client.traceparent", "whether the client's identifier is kept, and whether a proxy generates a missing one"},
 	}
-	addresses := addressHeaders()
-	for _, each := range slices.Concat(addresses[:2], []addressHeader{ // the headers that most applications read come first
-		{fact: "client.spoofable.host", shown: "X-Forwarded-Host"},
-		{fact: "client.spoofable.proto", shown: "X-Forwarded-Proto"},
-	}, addresses[2:], []addressHeader{{fact: "client.spoofable.other", shown: "other headers that contain the address on this path"}}) {
-		all = append(all, Definition{each.fact, "whether a client can choose " + each.shown})
-	}
-	return all
 }
 
 func responseFacts() []Definition {
@@ -90,13 +93,13 @@ func responseFacts() []Definition {
 		{"body.max.by", "the source of the limit: proxy, Echo, or none"},
 		{"body.chunked", "whether a body that is sent in chunks, without Content-Length, arrives"},
 		{"body.request", "streamed if a request arrives while its body is being sent, buffered if a proxy waits for the whole body"},
-		{"body.expect", "who responds to Expect: 100-continue: the Echo, a proxy, or no one, in which case clients wait a second"},
+		{"body.expect", "whether Expect: 100-continue arrives before the body, a proxy responds to it instead, or no one does, so that clients wait a second"},
 		{"body.range", "who serves ranges of a response: the Echo, a proxy that received the whole response, or no one"},
 		{"response.stream", "streamed if parts of a response arrive as they are sent, buffered if a proxy delays them"},
 		{"response.status", "whether errors arrive as sent, or a proxy replaces them with its own pages"},
-		{"response.headers.added", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
-		{"response.headers.removed", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
-		{"response.headers.changed", "which headers proxies add, remove, or change; headers from spec.response.headers count as added"},
+		{"response.headers.added", "which headers proxies add, remove, or change, compared with the headers that the Echo signs"},
+		{"response.headers.removed", "which headers proxies add, remove, or change, compared with the headers that the Echo signs"},
+		{"response.headers.changed", "which headers proxies add, remove, or change, compared with the headers that the Echo signs"},
 		{"response.compression", "whether a proxy compresses responses; the Echo never does"},
 		{"response.cached", "whether a proxy responds from a cache, which an Echo forbids by default"},
 		{"response.earlyHints", "whether a response with status 103 arrives before the final one"},

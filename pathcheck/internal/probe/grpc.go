@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -19,21 +18,31 @@ func ExamineGRPC(ctx context.Context, g *Group) error {
 	if g.Base != "" {
 		return NotApplicable("the URL has a path, but gRPC calls cannot have a path prefix, so they could reach another server")
 	}
-	a, err := g.DoHTTP2(ctx, call("/echo.v1.Echo/Unary", message("pathcheck")))
-	if ended := over(ctx, err); ended != nil {
-		return ended
+	const unary, stream = "grpc.unary", "grpc.stream"
+	x := experiment{fact: unary, sent: "a gRPC call", send: g.DoHTTP2,
+		probe: func() *wire.Request { return call("/echo.v1.Echo/Unary", message("pathcheck")) },
+		read:  decideUnary,
+		refused: func(o Outcome) (string, string) {
+			return withHTTP2(o.Refusal)
+		}}
+	r, err := g.perform(ctx, x)
+	if err != nil {
+		return err
 	}
-	f := decideUnary(a, err)
-	g.Add(f)
-	if f.Value != Yes {
+	g.conclude(x, r)
+	if r.value != Yes {
 		return nil
 	}
-	arrivals, err := serverStream(ctx, g)
-	if ended := g.Interrupted(ctx, err); ended != nil {
-		return ended
-	}
-	g.Add(decideStream(arrivals))
-	return nil
+	return g.find(ctx, experiment{fact: stream, sent: "one message per second", send: g.readMessages,
+		// One message per 1,000 ms.
+		probe: func() *wire.Request { return call("/echo.v1.Echo/ServerStream", message("pathcheck", events, 1000)) },
+		read: func(o Outcome) (string, string) {
+			value, received := decideArrivals(o.Arrivals, "")
+			if len(o.Arrivals) < events {
+				value = No
+			}
+			return value, received
+		}})
 }
 
 // call returns the request for a call with one message.
@@ -52,40 +61,37 @@ func message(text string, numbers ...uint64) []byte {
 	return data
 }
 
-func decideUnary(a *wire.Response, err error) Fact {
-	const name, sent = "grpc.unary", "a gRPC call"
+func decideUnary(o Outcome) (value, received string) {
+	status := o.Trailers.Get("Grpc-Status")
 	switch {
-	case err != nil:
-		return NewFact(name, No, sent, "nothing: "+err.Error())
-	case !a.Proven:
-		return refusedFact(name, sent, a.Refusal())
-	case a.Header.Get("Content-Type") != grpcType:
-		return NewFact(name, No, sent, "a request that is not a gRPC call")
-	case a.Trailers.Get("Grpc-Status") == "":
-		return NewFact(name, "no trailers", sent, "a response without grpc-status")
-	case a.Trailers.Get("Grpc-Status") != "0" || !bytes.Contains(a.Body, []byte("pathcheck")):
-		return NewFact(name, Changed, sent, "grpc-status: "+a.Trailers.Get("Grpc-Status"))
+	case o.Header.Get("Content-Type") != grpcType:
+		return No, "a request that is not a gRPC call"
+	case status == "":
+		return "no trailers", "a response without grpc-status"
+	case status != "0" || !bytes.Contains(o.Body, []byte("pathcheck")):
+		return Changed, "grpc-status: " + status
 	}
-	return NewFact(name, Yes, sent, "the message, and grpc-status: 0")
+	return Yes, "the message, and grpc-status: 0"
 }
 
-// serverStream makes a gRPC call that returns a stream of responses, and returns their arrival times.
-func serverStream(ctx context.Context, g *Group) ([]time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
+// readMessages makes a gRPC call that returns a stream of responses, and reads them.
+func (g *Group) readMessages(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+	waiting, cancel := context.WithTimeout(ctx, wire.Timeout+g.Slow)
 	defer cancel()
-	// One message per 1,000 ms.
-	r := call("/echo.v1.Echo/ServerStream", message("pathcheck", events, 1000))
 	began := time.Now()
-	response, end, err := g.RoundTripHTTP2(ctx, r) //nolint:bodyclose // end closes it
+	response, end, err := g.RoundTripHTTP2(waiting, r) //nolint:bodyclose // end closes it
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	a := &wire.Response{Status: response.StatusCode, Header: response.Header}
-	if g.Judge(a, r.Nonce); !a.Proven {
-		return nil, fmt.Errorf("the response with status %d does not come from the Echo", a.Status)
+	if g.Judge(a, r.Nonce); a.Proven {
+		a.Arrivals, err = readUntil(response.Body, began, readMessage)
 	}
-	return readUntil(response.Body, began, readMessage)
+	if ended := over(ctx, err); ended != nil {
+		return nil, ended
+	}
+	return a, nil
 }
 
 func readMessage(r io.Reader) error {
@@ -99,12 +105,4 @@ func readMessage(r io.Reader) error {
 	}
 	_, err := io.CopyN(io.Discard, r, int64(length))
 	return err
-}
-
-func decideStream(arrivals []time.Duration) Fact {
-	f := decideEvents(arrivals)
-	if len(arrivals) < events {
-		f.Value = No
-	}
-	return NewFact("grpc.stream", f.Value, "one message per second", f.Received)
 }

@@ -21,19 +21,13 @@ func examineHeaders(ctx context.Context, g *Group) error {
 		"X-Pathcheck-Twice", "1", "X-Pathcheck-Twice", "2", "X-Pathcheck-Empty", "",
 	)
 	sent := wire.Without(append(g.Own(), ordinary...), g.Headers)
-	o, err := g.Ask(ctx, &wire.Request{Path: PlainPath, Fields: sent})
-	if err != nil {
-		return err
-	}
-	e := o.Described()
-	if e == nil {
-		g.Add(refusedFact("request.headers.removed", "a request with typical browser headers", o.Refusal))
-		return nil
-	}
 	all := slices.Concat(sent, g.Headers)
-	g.Add(decideLost(all, e), decideAdded(all, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
-		decideOrder([]string{"X-Pathcheck-B", "X-Pathcheck-A", "X-Pathcheck-C"}, e), decideTwice("X-Pathcheck-Twice", e))
-	return nil
+	factsOf := func(e *wire.Description) []Fact {
+		return []Fact{decideLost(all, e), decideAdded(all, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
+			decideOrder([]string{"X-Pathcheck-B", "X-Pathcheck-A", "X-Pathcheck-C"}, e), decideTwice("X-Pathcheck-Twice", e)}
+	}
+	return g.findAll(ctx, experiment{sent: "a request with typical browser headers",
+		probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: sent} }}, factsOf)
 }
 
 func decideLost(sent []wire.Field, e *wire.Description) Fact {
@@ -61,19 +55,27 @@ func isHop(name string) bool {
 }
 
 func decideAdded(sent []wire.Field, e *wire.Description) Fact {
+	added := addedTo(sent, e)
+	var texts []string
+	for _, name := range added {
+		texts = append(texts, name+": "+strings.Join(e.Values(name), ", "))
+	}
+	return NewFact("request.headers.added", listed(added), "", strings.Join(texts, "; "))
+}
+
+// addedTo returns the names of the headers that were added to the sent ones, in order.
+func addedTo(sent []wire.Field, e *wire.Description) (added []string) {
 	known := []string{proof.RequestHeader, "User-Agent", "Accept", "Accept-Encoding", "Connection", "Host"} // every request has these
 	for _, each := range sent {
 		known = append(known, http.CanonicalHeaderKey(each.Name))
 	}
-	var added, texts []string
-	for name, values := range e.Headers {
+	for name := range e.Headers {
 		if !slices.Contains(known, name) {
 			added = append(added, name)
-			texts = append(texts, name+": "+strings.Join(values, ", "))
 		}
 	}
-	slices.Sort(texts)
-	return NewFact("request.headers.added", listed(added), "", strings.Join(texts, "; "))
+	slices.Sort(added)
+	return added
 }
 
 func decideChanged(sent []wire.Field, e *wire.Description) Fact {
@@ -91,21 +93,26 @@ func decideChanged(sent []wire.Field, e *wire.Description) Fact {
 
 // isUnchanged reports whether a header arrives with only the value that was sent. The Echo may redact the value, except for its scheme.
 func isUnchanged(sent string, received []string) bool {
-	redacted := func(secret string) string {
-		digest := sha256.Sum256([]byte(secret))
-		return fmt.Sprintf("[redacted: %d bytes, sha256 %x]", len(secret), digest[:4])
-	}
 	scheme, secret, _ := strings.Cut(sent, " ")
 	return len(received) == 1 && slices.Contains([]string{sent, redacted(sent), scheme + " " + redacted(secret)}, received[0])
 }
+
+// redacted returns a secret as the Echo redacts it.
+func redacted(secret string) string {
+	digest := sha256.Sum256([]byte(secret))
+	return fmt.Sprintf("[redacted: %d bytes, sha256 %x]", len(secret), digest[:4])
+}
+
+// isRedacted reports whether the Echo redacts a value.
+func isRedacted(value string) bool { return strings.Contains(value, "[redacted: ") }
 
 func decideCase(sent string, e *wire.Description) Fact {
 	const name = "request.headers.case"
 	received := e.NameAsSent(sent)
 	value := Changed
 	switch received {
-	case "":
-		value = "not reported" // the request arrived over HTTP/2, which uses only lowercase names
+	case "": // the request arrived over HTTP/2, which uses only lowercase names
+		return unknown(name, "the Echo does not report the names as they were sent")
 	case sent:
 		value = Kept
 	case strings.ToLower(sent):
@@ -127,7 +134,7 @@ func decideOrder(sent []string, e *wire.Description) Fact {
 	value := Changed
 	switch {
 	case len(received) == 0:
-		value = "not reported"
+		return unknown(name, "the Echo does not report the order")
 	case slices.Equal(sent, received):
 		value = Kept
 	}
@@ -137,6 +144,9 @@ func decideOrder(sent []string, e *wire.Description) Fact {
 // decideTwice determines what happens to a header that was sent twice, with the values 1 and 2.
 func decideTwice(sent string, e *wire.Description) Fact {
 	received := e.Values(sent)
+	if slices.ContainsFunc(received, isRedacted) {
+		return unknown("request.headers.duplicates", "the Echo redacts "+sent)
+	}
 	value := Changed
 	switch text := strings.ReplaceAll(strings.Join(received, "|"), ", ", ","); text {
 	case "1|2":
@@ -153,19 +163,15 @@ func decideTwice(sent string, e *wire.Description) Fact {
 	return NewFact("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "))
 }
 
-func decideField(name string, sent wire.Field, o Outcome) Fact {
-	e := o.Described()
-	if e == nil {
-		return refusedFact(name, sent.String(), o.Refusal)
-	}
-	received, renamed := e.Values(sent.Name), e.Values(strings.ReplaceAll(sent.Name, "_", "-"))
+func decideField(sent wire.Field, e *wire.Description) (value, received string) {
+	values, renamed := e.Values(sent.Name), e.Values(strings.ReplaceAll(sent.Name, "_", "-"))
 	switch {
-	case len(received) == 1 && received[0] == sent.Value:
-		return NewFact(name, Kept, sent.String(), sent.String())
-	case len(received) > 0:
-		return NewFact(name, Changed, sent.String(), sent.Name+": "+strings.Join(received, ", "))
+	case len(values) == 1 && values[0] == sent.Value:
+		return Kept, sent.String()
+	case len(values) > 0:
+		return Changed, sent.Name + ": " + strings.Join(values, ", ")
 	case len(renamed) > 0:
-		return NewFact(name, "renamed", sent.String(), strings.ReplaceAll(sent.Name, "_", "-")+": "+strings.Join(renamed, ", "))
+		return "renamed", strings.ReplaceAll(sent.Name, "_", "-") + ": " + strings.Join(renamed, ", ")
 	}
-	return NewFact(name, Dropped, sent.String(), "")
+	return Dropped, ""
 }

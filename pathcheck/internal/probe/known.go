@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,7 +10,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
@@ -18,10 +23,12 @@ import (
 
 // Known holds the properties of the Echo that the first requests have revealed.
 type Known struct {
-	Plain    *wire.Response // the response to a plain request
-	Base     string         // the Echo's path as the Echo receives it
-	Controls bool           // whether requests can control responses
-	Full     bool           // whether requests can use all controls
+	Plain    *wire.Response   // the first response to a plain request
+	Samples  []*wire.Response // all responses to plain requests on separate connections
+	Base     string           // the Echo's path as the Echo receives it
+	Query    bool             // whether queries arrive
+	Controls bool             // whether requests can control responses
+	Full     bool             // whether requests can use all controls
 
 	uncontrolled string // the reason why requests cannot control responses; empty if there is none or it is unknown
 }
@@ -39,6 +46,8 @@ func Descriptions(k *Known) string {
 	switch coding := a.Header.Get("Content-Encoding"); {
 	case a.Description != nil:
 		return ""
+	case a.Changed:
+		return "responses are changed: the body is not the one that the Echo sent"
 	case a.Size == 0:
 		return fmt.Sprintf("the Echo's responses have no body (status %d)", a.Status)
 	case coding != "":
@@ -51,10 +60,33 @@ func Descriptions(k *Known) string {
 // Controls is the requirement of a group that must control responses. It returns the reason why the group cannot be tested, or "".
 func Controls(k *Known) string { return k.uncontrolled }
 
-// Meet sends the first requests, which reveal the Echo's properties. It sends only one unless the response proves that it comes from the
-// Echo.
-func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
+const (
+	// meetings is the number of requests after which a URL without a proven response does not lead to the Echo. Errors alone explain as many
+	// failures only if they are more frequent than one in ten.
+	meetings = 6
+	// samples is the number of plain requests that reveal how frequent errors are, and how requests are distributed.
+	samples = 20
+	// sampledAtOnce is how many of them are sent at the same time.
+	sampledAtOnce = 4
+)
+
+// Meet sends the first requests, which reveal the Echo's properties and the path's errors. It sends only a few unless a response proves
+// that it comes from the Echo.
+func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 	a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
+	if err != nil || !a.Proven {
+		others := make([]*wire.Response, meetings-1)
+		var all sync.WaitGroup
+		for i := range others {
+			all.Go(func() { others[i], _ = c.Do(ctx, &wire.Request{Path: PlainPath}) })
+		}
+		all.Wait()
+		for _, each := range others {
+			if each != nil && each.Proven && DeadlineIn(ctx) == nil {
+				a, err = each, nil
+			}
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, &noResponse{c.Dial, err}
@@ -63,46 +95,92 @@ func Meet(ctx context.Context, c *wire.Client) (*Known, error) {
 	}
 	c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
 	k := &Known{Plain: a}
+	g := &Group{Client: c, Engine: e, Known: k}
+	if err := k.sample(ctx, g); err != nil {
+		return k, err
+	}
 	if a.Description != nil {
-		k.Base = strings.TrimSuffix(a.Description.PathOnly(), PlainPath)
-		for _, each := range c.Headers { // these headers come from this program, not from the path
-			delete(a.Description.Headers, http.CanonicalHeaderKey(each.Name))
+		k.Base = baseOf(a.Description)
+	}
+	for _, each := range k.Samples { // waits must not take a slow path for silence
+		c.Slow = max(c.Slow, 4*each.Took)
+	}
+	for _, each := range append(k.Samples, a) {
+		k.Query = k.Query || each.Description != nil && strings.Contains(each.Description.Path, "?")
+		for _, own := range c.Headers { // these headers come from this program, not from the path
+			if each.Description != nil {
+				delete(each.Description.Headers, http.CanonicalHeaderKey(own.Name))
+			}
 		}
 	}
-	k.findControls(ctx, c)
-	return k, nil
+	return k, k.findControls(ctx, g)
+}
+
+// baseOf returns the Echo's path as the Echo received it with a plain request.
+func baseOf(e *wire.Description) string { return strings.TrimSuffix(e.PathOnly(), PlainPath) }
+
+// sample sends plain requests on separate connections.
+func (k *Known) sample(ctx context.Context, g *Group) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(sampledAtOnce)
+	for range samples {
+		all.Go(func() error {
+			began := time.Now()
+			o, err := g.ask(ctx, g.Do, plainRequest())
+			if err != nil {
+				return err
+			}
+			if o.Arrived() {
+				o.Body = nil // a run keeps many samples
+				g.mutex.Lock()
+				k.Samples = append(k.Samples, o.Response)
+				g.mutex.Unlock()
+			}
+			return g.Engine.control(o, began)
+		})
+	}
+	return all.Wait()
+}
+
+// sampleTooSmall returns why the samples do not show all pods, or "" if they do.
+func (k *Known) sampleTooSmall() string {
+	if len(k.Samples) < samples*3/4 {
+		return fmt.Sprintf("errors: %d of %d requests did not arrive", samples-len(k.Samples), samples)
+	}
+	return ""
 }
 
 // findControls determines whether requests can control responses.
-func (k *Known) findControls(ctx context.Context, c *wire.Client) {
-	const controls = PlainPath + "?echo.size=1&echo.status=200" // the Echo's own status may not allow a body
-	controlled, err := c.Do(ctx, &wire.Request{Path: controls})
-	if err != nil || !controlled.Proven {
-		controlled, err = c.Do(ctx, &wire.Request{Path: controls}) // the failure may be transient
+func (k *Known) findControls(ctx context.Context, g *Group) error {
+	const controls = PlainPath + "?echo.size=1&echo.status=299"
+	r, err := g.perform(ctx, experiment{once: true,
+		probe: func() *wire.Request { return &wire.Request{Path: controls} },
+		read:  func(o Outcome) (string, string) { return cmp.Or(k.whyNotControlled(o.Response), Yes), "" },
+		refused: func(o Outcome) (string, string) {
+			return "a proxy does not forward requests with controls: " + describeRefusal(o.Refusal), ""
+		}})
+	if err != nil {
+		return err
 	}
-	if over(ctx, err) != nil {
-		return // the groups report this
+	if k.Controls = r.value == Yes; !k.Controls {
+		k.uncontrolled = cmp.Or(r.value, r.received)
+		return nil
 	}
-	k.uncontrolled = k.whyNotControlled(controlled, err)
-	if k.Controls = k.uncontrolled == ""; k.Controls {
-		const name = "Pathcheck-Full" // a request can set this header only with spec.server.controls: Full
-		full, err := c.Do(ctx, &wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"})
-		k.Full = err == nil && full.Proven && full.Header.Get(name) != ""
-	}
+	const name = "Pathcheck-Full" // a request can set this header only with spec.server.controls: Full
+	r, err = g.perform(ctx, experiment{
+		probe: func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"} },
+		read: func(o Outcome) (string, string) {
+			_, isSet := o.Claims.Fields[name]
+			return map[bool]string{true: Yes, false: No}[isSet], ""
+		}})
+	k.Full = r.value == Yes
+	return err
 }
 
-// whyNotControlled returns the reason why a request for a body of one byte did not control the response, or "" if it did. A proxy may have
-// removed one of the two signs.
-func (k *Known) whyNotControlled(a *wire.Response, err error) string {
-	const notForwarded = "a proxy does not forward requests with controls: "
+// whyNotControlled returns the reason why a request for a body of one byte did not control the response, or "" if it did.
+func (k *Known) whyNotControlled(a *wire.Response) string {
 	switch {
-	case err != nil:
-		return notForwarded + describeRefusal(wire.RefusalOf(err))
-	case !a.Proven:
-		return notForwarded + describeRefusal(a.Refusal())
-	case a.Cached:
-		return notForwarded + describeRefusal(refusedByCache)
-	case slices.Contains(strings.Split(a.Header.Get("X-Echo-Applied"), ", "), "size=1"), a.Size == 1 && k.Plain.Size != 1:
+	case a.Claims.Status == 299: // which no settings would choose
 		return ""
 	case a.Description == nil:
 		return fmt.Sprintf("requests cannot control the Echo's responses (status %d), because of spec.server.controls: None or a proxy", a.Status)
@@ -199,7 +277,7 @@ func stranger(c *wire.Client, a *wire.Response) error {
 	text := fmt.Sprintf("the response with status %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
 	if location := a.Header.Get("Location"); location != "" {
 		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if it is a login page", text,
-			Cut(Printable(location), maxText))
+			Cut(Printable(verdict.Public(location)), maxText))
 	}
 	if a.RejectedByEcho() {
 		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)

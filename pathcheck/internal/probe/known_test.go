@@ -56,7 +56,7 @@ func TestSilenceOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Meet(soon(t), &wire.Client{Target: target, Limits: wire.NewLimits()})
+			_, err = Meet(soon(t), &wire.Client{Target: target, Limits: wire.NewLimits()}, NewEngine())
 			if err == nil {
 				t.Fatal("the URL responds")
 			}

@@ -1,11 +1,11 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
@@ -17,6 +17,8 @@ type ladder struct {
 	request  func(size int) *wire.Request
 	text     func(size int) string
 	arrived  func(size int, o Outcome) bool // reports whether the Echo received everything
+	own      int                            // the largest size that the Echo accepts; 0 if it accepts all
+	slow     bool                           // whether large sizes take long, so that the search begins with the smallest
 }
 
 func headerLadders() []ladder {
@@ -28,7 +30,7 @@ func headerLadders() []ladder {
 			}, formatSize, func(size int, o Outcome) bool {
 				e := o.Described()
 				return e != nil && len(strings.Join(e.Values("X-Pathcheck-Size"), "")) == size
-			}},
+			}, 31 << 10, false},
 		{"request.headers.number", "request.headers.number.by",
 			[]int{20, 40, 60, 80, 100},
 			func(size int) *wire.Request {
@@ -45,7 +47,7 @@ func headerLadders() []ladder {
 					}
 				}
 				return arrived == number
-			}},
+			}, 80, false},
 		{"request.url.size", "request.url.size.by",
 			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10},
 			func(size int) *wire.Request {
@@ -53,8 +55,16 @@ func headerLadders() []ladder {
 			}, formatSize, func(size int, o Outcome) bool {
 				e := o.Described()
 				return e != nil && strings.HasSuffix(e.PathOnly(), "/"+strings.Repeat("x", size))
-			}},
+			}, 7 << 10, false},
 	}
+}
+
+// first returns the index of the first size to send: the largest, because most paths have no limit, or the smallest if sizes take long.
+func (l *ladder) first(count int) int {
+	if l.slow {
+		return 0
+	}
+	return count - 1
 }
 
 // These are the sources of a limit.
@@ -64,35 +74,101 @@ const (
 	byEcho  = "Echo"
 )
 
-// climb sends requests of increasing size until one of them is refused, and adds the facts about the limit.
-func climb(ctx context.Context, g *Group, l ladder) error {
-	largest := 0
-	for _, each := range l.sizes {
-		o, err := g.Ask(ctx, l.request(each))
-		switch {
-		case err != nil && largest > 0 && over(ctx, err) == nil:
-			g.Add(l.decide(largest, byProxy, "closed")...)
+// climb finds the largest size that arrives, and adds the facts about the limit. Both bounds are tested several times: the control of each
+// pair has the largest size that arrives, and the probe has the next size.
+func (g *Group) climb(ctx context.Context, l ladder) error {
+	low, high := -1, len(l.sizes) // the indexes of the largest size that arrived, and of the smallest size that was refused
+	for next := l.first(high); ; {
+		before := g.Limits.Used()
+		o, err := g.ask(ctx, g.Do, l.request(l.sizes[next]))
+		if err != nil {
 			return err
-		case err != nil:
-			return err
-		case o.Response != nil && o.RejectedByEcho():
-			g.Add(l.decide(largest, byEcho, fmt.Sprintf("%d from the Echo itself", o.Status))...)
-			return nil
-		case !l.arrived(each, o):
-			g.Add(l.decide(largest, byProxy, cmp.Or(o.Refusal, "not all of it arrived"))...)
+		}
+		cost := g.Limits.Used() - before
+		if !l.arrived(l.sizes[next], o) {
+			high = next
+		} else if low = next; l.slow && next > 0 && next+1 < high { // a short body shows only the latency
+			larger := o.Took * time.Duration(l.sizes[next+1]/l.sizes[next])
+			if larger > wire.LongTimeout/2 {
+				return g.unknownLimit(l, fmt.Sprintf("slow path: %s would take %s", l.text(l.sizes[next+1]), larger.Round(time.Second)))
+			}
+		}
+		if high-low == 1 && high < len(l.sizes) {
+			if l.slow && cost*int64(min(g.Engine.needed(1), maxPairs)+1)+before > wire.MaxBytes {
+				return g.unknownLimit(l, "repeating the largest body would exceed the bytes of a run")
+			}
+			if arrived, err := g.confirm(ctx, l, low, high); err != nil || !arrived {
+				return err
+			}
+			low, high = high, len(l.sizes) // an error had caused the refusal
+		}
+		if high-low == 1 {
+			g.Add(l.decide(low, byNone, "")...)
 			return nil
 		}
-		largest = each
+		if next = (low + high) / 2; l.slow {
+			next = low + 1
+		}
 	}
-	g.Add(l.decide(largest, byNone, "")...)
+}
+
+// confirm determines whether a size that was refused once arrives. If it does not, confirm adds the facts about the limit.
+func (g *Group) confirm(ctx context.Context, l ladder, low, high int) (arrived bool, err error) {
+	r, err := g.perform(ctx, l.experiment(low, high))
+	switch {
+	case err != nil, r.value == Kept:
+		return err == nil, err
+	case r.value == "":
+		return false, g.unknownLimit(l, r.received)
+	case low < 0: // the size does not matter
+		g.Add(refusedFact(l.fact, l.text(l.sizes[high]), r.outcome.Refusal))
+	case r.value == byProxy && l.sizes[low] == l.own: // the Echo may have refused the size, and a proxy may have replaced its response
+		g.Add(l.decide(low, r.value, r.received)[0])
+		g.Unknown(l.by, "the Echo refuses "+l.text(l.sizes[high])+", too")
+	default:
+		g.Add(l.decide(low, r.value, r.received)...)
+	}
+	return false, nil
+}
+
+func (g *Group) unknownLimit(l ladder, reason string) error {
+	g.Unknown(l.fact, reason)
+	g.Unknown(l.by, reason)
 	return nil
 }
 
+// experiment returns the experiment that determines whether a size arrives and, if it does not, who refuses it.
+func (l *ladder) experiment(low, high int) experiment {
+	x := experiment{fact: l.fact, once: true, large: l.slow,
+		probe: func() *wire.Request { return l.request(l.sizes[high]) },
+		read: func(o Outcome) (string, string) {
+			switch {
+			case o.rejected():
+				return byEcho, fmt.Sprintf("%d from the Echo itself", o.Status)
+			case l.arrived(l.sizes[high], o):
+				return Kept, ""
+			}
+			return byProxy, "not all of it arrived"
+		},
+		refused: func(o Outcome) (string, string) { return byProxy, o.Refusal }}
+	if low >= 0 && l.slow {
+		low = 0 // the largest size would use up the bytes of a run
+	}
+	if low >= 0 {
+		x.control = func() *wire.Request { return l.request(l.sizes[low]) }
+	}
+	return x
+}
+
 // decide returns the facts for the largest size that arrived. If a larger size was refused, refusal is the reason.
-func (l *ladder) decide(largest int, by, refusal string) []Fact {
+func (l *ladder) decide(low int, by, refusal string) []Fact {
+	largest := 0
+	if low >= 0 {
+		largest = l.sizes[low]
+	}
 	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
 	if refusal != "" {
-		received = l.text(largest) + "; anything larger is refused: " + refusal
+		received = l.text(largest) + "; " + l.text(l.sizes[low+1]) + " is refused: " + refusal
 	}
 	return []Fact{
 		NewFact(l.fact, l.text(largest), sent, received),

@@ -1,8 +1,8 @@
 package probe
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
@@ -10,77 +10,81 @@ import (
 
 // ExamineRequest examines how requests arrive: their methods, versions, paths, headers, and trailers.
 func ExamineRequest(ctx context.Context, g *Group) error {
-	if err := g.Each(ctx, examineMethods, examineVersions, examinePaths); err != nil {
-		return err
+	g.plainAll(func(e *wire.Description) []Fact {
+		return []Fact{decidePrefix(g.Base, baseOf(e)), NewFact("request.version", e.Proto, "HTTP/1.1", e.Proto), decideHost(g.Host, e)}
+	})
+	parts := []part{examineHeaders, examineTrailers}
+	for fact, methods := range map[string][]string{
+		"request.method":      {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"},
+		"request.methodOther": {"TRACE", "PROPFIND", "BREW"},
+	} {
+		parts = append(parts, func(ctx context.Context, g *Group) error { return examineMethods(ctx, g, fact, methods) })
 	}
-	if err := g.Examine(ctx, &wire.Request{Path: PlainPath + "?" + oddQuery}, decideQuery); err != nil {
-		return err
+	for _, each := range headerLadders() {
+		parts = append(parts, func(ctx context.Context, g *Group) error { return g.climb(ctx, each) })
 	}
-	g.Add(decideHost(g.Host, g.Known.Plain.Description))
-	if err := examineHeaders(ctx, g); err != nil {
-		return err
+	for _, each := range requestExperiments(g) {
+		parts = append(parts, func(ctx context.Context, g *Group) error { return g.find(ctx, each) })
+	}
+	return g.Each(ctx, parts...)
+}
+
+// requestExperiments returns the experiments with paths, queries, header fields, and HTTP/2.
+func requestExperiments(g *Group) (all []experiment) {
+	for _, each := range pathProbes() {
+		all = append(all, experiment{fact: each.fact, sent: each.path, detail: each.detail,
+			probe: func() *wire.Request { return &wire.Request{Path: each.path} },
+			read:  described(func(e *wire.Description) (string, string) { return decidePath(each, g.Known.Base, e) })})
 	}
 	for _, each := range []struct{ fact, name, value string }{
 		{"request.headers.underscores", "X_Pathcheck_Name", "1"}, // some servers mistake underscores for hyphens
 		{"request.headers.bytes", "X-Pathcheck-Bytes", "\u00e9"}, // not ASCII
 	} {
 		sent := wire.Field{Name: each.name, Value: each.value}
-		err := g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: []wire.Field{sent}},
-			func(o Outcome) Fact { return decideField(each.fact, sent, o) })
-		if err != nil {
-			return err
-		}
+		all = append(all, experiment{fact: each.fact, sent: sent.String(),
+			probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: []wire.Field{sent}} },
+			read:  described(func(e *wire.Description) (string, string) { return decideField(sent, e) })})
 	}
-	if err := examineTrailers(ctx, g); err != nil {
+	return append(all,
+		experiment{fact: "request.query", sent: oddQuery,
+			probe: func() *wire.Request { return &wire.Request{Path: PlainPath + "?" + oddQuery} },
+			read:  described(decideQuery)},
+		experiment{fact: "request.http2", sent: "HTTP/2", send: g.DoHTTP2,
+			probe: func() *wire.Request { return &wire.Request{Path: PlainPath} },
+			read:  described(func(e *wire.Description) (string, string) { return e.Proto, e.Proto }),
+			refused: func(o Outcome) (string, string) {
+				return withHTTP2(o.Refusal)
+			}})
+}
+
+// examineMethods determines which methods are refused or changed. The claims contain the received method, because the response to a HEAD
+// request has no description.
+func examineMethods(ctx context.Context, g *Group, fact string, methods []string) error {
+	results, err := g.together(ctx, len(methods), func(i int) experiment {
+		return experiment{
+			probe:   func() *wire.Request { return &wire.Request{Method: methods[i], Path: PlainPath} },
+			read:    func(o Outcome) (string, string) { return o.Claims.Method, methods[i] + ": " + o.Claims.Method },
+			refused: func(o Outcome) (string, string) { return "refused", methods[i] + ": " + o.Refusal },
+		}
+	})
+	if err != nil {
 		return err
 	}
-	for _, each := range headerLadders() {
-		if err := climb(ctx, g, each); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func examineMethods(ctx context.Context, g *Group) error {
-	for _, each := range []struct {
-		fact    string
-		methods []string
-	}{
-		{"request.method", []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}},
-		{"request.methodOther", []string{"TRACE", "PROPFIND", "BREW"}},
-	} {
-		outcomes := map[string]Outcome{}
-		for _, method := range each.methods {
-			o, err := g.Ask(ctx, &wire.Request{Method: method, Path: PlainPath})
-			if err != nil {
-				return err
-			}
-			outcomes[method] = o
-		}
-		g.Add(decideMethods(each.fact, outcomes))
-	}
-	return nil
-}
-
-// decideMethods determines which methods are refused or changed. The response to a HEAD request does not contain the received method.
-func decideMethods(name string, outcomes map[string]Outcome) Fact {
-	var sent, received, refused, others []string
-	for method, o := range outcomes {
-		sent = append(sent, method)
-		switch e := o.Described(); {
-		case o.Refusal != "":
-			refused = append(refused, method)
-			received = append(received, method+": "+o.Refusal)
-		case e != nil && e.Method != method:
-			others = append(others, method)
-			received = append(received, method+": "+e.Method)
+	var received, refused, others []string
+	for i, each := range results {
+		switch each.value {
+		case "":
+			g.Unknown(fact, methods[i]+": "+each.received)
+			return nil
+		case "refused":
+			refused = append(refused, methods[i])
+		case methods[i]:
+			each.received = methods[i]
 		default:
-			received = append(received, method)
+			others = append(others, methods[i])
 		}
+		received = append(received, each.received)
 	}
-	slices.Sort(sent)
-	slices.Sort(received)
 	value := Kept
 	switch {
 	case len(refused) > 0:
@@ -88,33 +92,8 @@ func decideMethods(name string, outcomes map[string]Outcome) Fact {
 	case len(others) > 0:
 		value = "changed " + shortList(others, maxList-len("changed "))
 	}
-	return NewFact(name, value, strings.Join(sent, " "), strings.Join(received, " "))
-}
-
-// examineVersions determines which HTTP version requests use when they arrive.
-func examineVersions(ctx context.Context, g *Group) error {
-	g.Add(NewFact("request.version", g.Known.Plain.Description.Proto, "HTTP/1.1", g.Known.Plain.Description.Proto))
-	a, err := g.DoHTTP2(ctx, &wire.Request{Path: PlainPath})
-	if ended := over(ctx, err); ended != nil {
-		return ended
-	}
-	g.Add(decideHTTP2(a, err))
-	if err == nil && !a.Proven {
-		return g.Confirm(ctx)
-	}
+	g.Add(NewFact(fact, value, strings.Join(methods, " "), strings.Join(received, " ")))
 	return nil
-}
-
-func decideHTTP2(a *wire.Response, err error) Fact {
-	switch {
-	case err != nil:
-		return NewFact("request.http2", No, "HTTP/2", "nothing: "+err.Error())
-	case !a.Proven:
-		return refusedFact("request.http2", "HTTP/2", a.Refusal())
-	case a.Description == nil:
-		return NewFact("request.http2", Yes, "HTTP/2", "")
-	}
-	return NewFact("request.http2", a.Description.Proto, "HTTP/2", a.Description.Proto)
 }
 
 // pathProbe is a URL path that proxies could change. All probes stay below the Echo's path, no matter how dot segments are resolved.
@@ -138,20 +117,6 @@ func pathProbes() []pathProbe {
 	}
 }
 
-func examinePaths(ctx context.Context, g *Group) error {
-	g.Add(decidePrefix(g.Base, g.Known.Base))
-	for _, probe := range pathProbes() {
-		o, err := g.Ask(ctx, &wire.Request{Path: probe.path})
-		if err != nil {
-			return err
-		}
-		f := decidePath(probe, g.Known.Base, o)
-		f.Detail = probe.detail
-		g.Add(f)
-	}
-	return nil
-}
-
 func decidePrefix(sent, received string) Fact {
 	value := Changed
 	switch received {
@@ -164,40 +129,26 @@ func decidePrefix(sent, received string) Fact {
 }
 
 // decidePath compares a sent path with the part of the received path that follows base, which is the Echo's path behind the proxies.
-func decidePath(probe pathProbe, base string, o Outcome) Fact {
-	e := o.Described()
-	if e == nil {
-		return refusedFact(probe.fact, probe.path, o.Refusal)
-	}
-	received := strings.TrimPrefix(e.PathOnly(), base)
-	value := Changed
-	if form, ok := probe.forms[received]; ok {
-		value = form
-	}
+func decidePath(probe pathProbe, base string, e *wire.Description) (value, received string) {
+	received = strings.TrimPrefix(e.PathOnly(), base)
 	if received == probe.path {
-		value = Kept
+		return Kept, received
 	}
-	return NewFact(probe.fact, value, probe.path, received)
+	return cmp.Or(probe.forms[received], Changed), received
 }
 
 // oddQuery contains parameters that proxies might sort, merge, or drop.
 const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
 
-func decideQuery(o Outcome) Fact {
-	const name, sent = "request.query", oddQuery
-	e := o.Described()
-	if e == nil {
-		return refusedFact(name, sent, o.Refusal)
-	}
+func decideQuery(e *wire.Description) (value, received string) {
 	_, received, found := strings.Cut(e.Path, "?")
-	value := Changed
 	switch {
-	case received == sent:
-		value = Kept
+	case received == oddQuery:
+		return Kept, received
 	case !found:
-		value = Dropped
+		return Dropped, received
 	}
-	return NewFact(name, value, sent, received)
+	return Changed, received
 }
 
 func decideHost(sent string, e *wire.Description) Fact {
@@ -211,15 +162,15 @@ func decideHost(sent string, e *wire.Description) Fact {
 // examineTrailers sends a trailer field after the body.
 func examineTrailers(ctx context.Context, g *Group) error {
 	sent := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
-	return g.Examine(ctx, &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent},
-		Fields: wire.Fields("Trailer", sent.Name)}, func(o Outcome) Fact {
-		const name = "request.trailers"
-		switch e := o.Described(); {
-		case e == nil:
-			return refusedFact(name, sent.String(), o.Refusal)
-		case e.Request.Trailers.Get(sent.Name) == sent.Value:
-			return NewFact(name, Kept, sent.String(), sent.String())
-		}
-		return NewFact(name, Dropped, sent.String(), "no trailer")
-	})
+	return g.find(ctx, experiment{fact: "request.trailers", sent: sent.String(),
+		probe: func() *wire.Request {
+			return &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent},
+				Fields: wire.Fields("Trailer", sent.Name)}
+		},
+		read: described(func(e *wire.Description) (string, string) {
+			if e.Request.Trailers.Get(sent.Name) == sent.Value {
+				return Kept, sent.String()
+			}
+			return Dropped, "no trailer"
+		})})
 }

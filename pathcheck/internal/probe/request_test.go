@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
@@ -15,53 +15,44 @@ import (
 func came(change func(*wire.Description)) Outcome {
 	e := &wire.Description{Path: PlainPath, Host: "a", Method: "GET", Proto: "HTTP/1.1", Headers: http.Header{}}
 	change(e)
-	return Outcome{Response: &wire.Response{Status: 200, Description: e, Proven: true, Header: http.Header{}}}
+	return Outcome{Response: &wire.Response{Status: 200, Description: e, Proven: true, Claims: &proof.Claims{Status: 200, Method: "GET"},
+		Header: http.Header{}}}
 }
 
-// refused returns the outcome of a request that a proxy refused.
-func refused(how string) Outcome { return Outcome{Refusal: how} }
+// valueOf returns the first of several results.
+func valueOf(value, _ string) string { return value }
+
+func expectText(t *testing.T, what, value, want string) {
+	t.Helper()
+	if value != want {
+		t.Errorf("%s: %q, want %q", what, value, want)
+	}
+}
 
 func expectValue(t *testing.T, what string, f Fact, want string) {
 	t.Helper()
-	if f.Value != want || f.Name == "" || f.Meaning == "" {
+	if f.Value != want || f.Name == "" || f.Meaning == "" && want != "" {
 		t.Errorf("%s: %s is %q (received %q), want %q", what, f.Name, f.Value, f.Received, want)
 	}
 }
 
 func TestDecidePath(t *testing.T) {
+	at := func(path string) *wire.Description { return &wire.Description{Path: path} }
 	for _, probe := range pathProbes() {
 		for path, want := range map[string]string{probe.path: Kept, "/elsewhere": Changed} {
-			expectValue(t, path, decidePath(probe, "/base", came(func(e *wire.Description) { e.Path = "/base" + path })), want)
+			expectText(t, path, valueOf(decidePath(probe, "/base", at("/base"+path))), want)
 		}
 		for path, want := range probe.forms {
-			expectValue(t, path, decidePath(probe, "", came(func(e *wire.Description) { e.Path = path })), want)
+			expectText(t, path, valueOf(decidePath(probe, "", at(path))), want)
 		}
-		expectValue(t, probe.path, decidePath(probe, "", refused("404")), "refused 404")
 	}
 	expectValue(t, "the same", decidePrefix("/shop", "/shop"), Kept)
 	expectValue(t, "none", decidePrefix("/shop", ""), "removed")
 	expectValue(t, "another", decidePrefix("/shop", "/api"), Changed)
 }
 
-func TestDecideMethods(t *testing.T) {
-	as := func(method string) Outcome { return came(func(e *wire.Description) { e.Method = method }) }
-	for name, c := range map[string]struct {
-		outcomes map[string]Outcome
-		want     string
-	}{
-		"all arrive":     {map[string]Outcome{"GET": as("GET"), "PUT": as("PUT")}, Kept},
-		"one is refused": {map[string]Outcome{"GET": as("GET"), "PUT": refused("405")}, "refused PUT"},
-		"one is changed": {map[string]Outcome{"GET": as("GET"), "PUT": as("POST")}, "changed PUT"},
-		"HEAD":           {map[string]Outcome{"HEAD": {Response: &wire.Response{Status: 200, Proven: true}}}, Kept},
-		"many": {map[string]Outcome{"AAAAAAAAAA": refused("405"), "BBBBBBBBBB": refused("405"), "CCCCCCCCCC": refused("405")},
-			"refused 3 #" + digest("AAAAAAAAAA,BBBBBBBBBB,CCCCCCCCCC")},
-	} {
-		expectValue(t, name, decideMethods("request.method", c.outcomes), c.want)
-	}
-}
-
 func TestDecideCase_andOtherHeaderFacts(t *testing.T) {
-	for received, want := range map[string]string{"": "not reported", "x-PathCheck": Kept, "x-pathcheck": "lower",
+	for received, want := range map[string]string{"": "", "x-PathCheck": Kept, "x-pathcheck": "lower",
 		"X-Pathcheck": "canonical", "X-PATHCHECK": Changed} {
 		e := &wire.Description{}
 		e.Request.HeaderNames = []string{received}
@@ -71,24 +62,16 @@ func TestDecideCase_andOtherHeaderFacts(t *testing.T) {
 		Dropped: nil, Changed: {"3"}} {
 		expectValue(t, want, decideTwice("X-A", &wire.Description{Headers: http.Header{"X-A": values}}), want)
 	}
-	for want, names := range map[string][]string{Kept: {"x-b", "Other", "x-a"}, Changed: {"X-A", "X-B"}, "not reported": nil} {
+	for want, names := range map[string][]string{Kept: {"x-b", "Other", "x-a"}, Changed: {"X-A", "X-B"}, "": nil} {
 		e := &wire.Description{}
 		e.Request.HeaderNames = names
 		expectValue(t, want, decideOrder([]string{"X-B", "X-A"}, e), want)
 	}
 	for want, headers := range map[string]http.Header{Kept: {"X_a": {"1"}}, Changed: {"X_a": {"2"}}, "renamed": {"X-A": {"1"}},
 		Dropped: {}} {
-		expectValue(t, want, decideField("request.headers.underscores", wire.Field{Name: "X_a", Value: "1"},
-			came(func(e *wire.Description) { e.Headers = headers })), want)
+		expectText(t, want, valueOf(decideField(wire.Field{Name: "X_a", Value: "1"}, &wire.Description{Headers: headers})), want)
 	}
-	expectValue(t, "refused", decideField("request.headers.underscores", wire.Field{Name: "X_A", Value: "1"}, refused("400")), "refused 400")
-}
-
-func TestDecideHTTP2(t *testing.T) {
-	expectValue(t, "none", decideHTTP2(nil, wire.ErrNoHTTP2), No)
-	expectValue(t, "another server", decideHTTP2(&wire.Response{Status: 502}, nil), "refused 502")
-	expectValue(t, "a custom body", decideHTTP2(&wire.Response{Proven: true}, nil), Yes)
-	expectValue(t, "down to HTTP/1.1", decideHTTP2(came(func(*wire.Description) {}).Response, nil), "HTTP/1.1")
+	expectValue(t, "redacted", decideTwice("X-A", &wire.Description{Headers: http.Header{"X-A": {"[redacted: 1 bytes, sha256 0]"}}}), "")
 }
 
 // TestDecideAddress uses headers that gateways send according to their documentation.
@@ -101,7 +84,7 @@ func TestDecideAddress(t *testing.T) {
 	}{
 		"no proxy":                    {"192.0.2.7:1", nil, Kept, "connection"},
 		"a proxy that hides it":       {"10.0.0.1:1", nil, "lost", None},
-		"a hidden identity":           {"", nil, "not reported", "not reported"},
+		"a hidden identity":           {"", nil, "", ""},
 		"a proxy before it":           {"", http.Header{"X-Forwarded-For": {"unknown"}}, "lost", None},
 		"X-Forwarded-For":             {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1, 192.0.2.7"}}, Kept, "X-Forwarded-For"},
 		"in the second line":          {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.1.1.1", "192.0.2.7"}}, Kept, "X-Forwarded-For"},
@@ -109,17 +92,20 @@ func TestDecideAddress(t *testing.T) {
 		"an IPv4-mapped address":      {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:192.0.2.7"}}, Kept, "X-Forwarded-For"},
 		"the node, which is the peer": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.1"}}, "replaced", "X-Forwarded-For"},
 		"a NAT in another header": {"10.0.0.1:1", http.Header{"True-Client-Ip": {"192.0.2.77"}}, "replaced",
-			"True-Client-Ip"},
+			"True-Client-IP"},
 		"one of two": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"10.0.0.2"}, "Cf-Connecting-Ip": {"192.0.2.7"}}, Kept,
-			"Cf-Connecting-Ip"},
+			"CF-Connecting-IP"},
 		"an empty header":       {"10.0.0.1:1", http.Header{"X-Forwarded-For": {""}}, "lost", None},
 		"Forwarded":             {"10.0.0.1:1", http.Header{"Forwarded": {`by=a;for="192.0.2.7:5"`}}, Kept, "Forwarded"},
 		"Forwarded by the node": {"10.0.0.1:1", http.Header{"Forwarded": {`for=10.0.0.1;by=192.0.2.7`}}, "replaced", "Forwarded"},
 		"Forwarded, hidden":     {"10.0.0.1:1", http.Header{"Forwarded": {`for=_hidden;by=10.0.0.1, for=unknown`}}, "lost", None},
 		"CloudFront": {"10.0.0.1:1", http.Header{"Cloudfront-Viewer-Address": {"192.0.2.7:5"}}, Kept,
-			"Cloudfront-Viewer-Address"},
-		"a custom header":      {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, Kept, "X-Shop-Visitor"},
-		"a header of servers":  {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", None},
+			"CloudFront-Viewer-Address"},
+		"a custom header":     {"10.0.0.1:1", http.Header{"X-Shop-Visitor": {"192.0.2.7"}}, Kept, "X-Shop-Visitor"},
+		"a header of servers": {"10.0.0.1:1", http.Header{"X-Forwarded-Host": {"192.0.2.7"}}, "lost", None},
+		"redacted":            {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"[redacted: 9 bytes, sha256 00000000]"}}, "", ""},
+		"redacted, with a digest": {"10.0.0.1:1", http.Header{"X-Forwarded-For": {"[redacted: 9 bytes, sha256 37dad677]"}}, Kept,
+			"X-Forwarded-For"},
 		"an address elsewhere": {"10.0.0.1:1", http.Header{"X-Upstream": {"10.0.0.3"}}, "lost", None},
 	} {
 		e := &wire.Description{Headers: c.headers}
@@ -136,22 +122,27 @@ func TestDecideAddress(t *testing.T) {
 }
 
 func TestDecideSpoofing(t *testing.T) {
-	for _, each := range spoofings([]string{"X-Shop-Visitor"}) {
-		header, sent := each.sent[0].Name, each.sent[0].Value
-		other := "10.0.0.1"
-		if header == "Forwarded" {
-			other = "for=10.0.0.1"
+	for _, header := range append(addressHeaders(), "X-Forwarded-Host", "X-Forwarded-Proto", "X-Shop-Visitor") {
+		for _, sent := range spoofs(header, "https") {
+			other := "10.0.0.1"
+			if header == "Forwarded" {
+				other = "for=10.0.0.1"
+			}
+			for received, want := range map[string]string{"": NotFound, other: NotFound, sent: Yes, sent + ", " + other: inFront,
+				other + ", " + sent: Yes} {
+				e := &wire.Description{Headers: http.Header{}}
+				e.Headers.Set(header, received)
+				value, _ := decideSpoofing(header, sent, &wire.Description{}, e)
+				expectText(t, header+": "+received, value, want)
+			}
 		}
-		for received, want := range map[string]string{"": No, other: No, sent: Yes, sent + ", " + other: "in front",
-			other + ", " + sent: Yes} {
-			expectValue(t, header+": "+received, decideSpoofing(each, came(func(e *wire.Description) { e.Headers.Set(header, received) })), want)
-		}
-		expectValue(t, header, decideSpoofing(each, came(func(e *wire.Description) { e.Headers[header] = []string{sent, other} })), "in front")
-		expectValue(t, "refused", decideSpoofing(each, refused("403")), "refused 403")
 	}
-	two := spoofings([]string{"X-A", "X-B"})
-	other := two[slices.IndexFunc(two, func(s spoofing) bool { return s.fact == "client.spoofable.other" })]
-	expectValue(t, "one of two", decideSpoofing(other, came(func(e *wire.Description) { e.Headers.Set("X-A", spoofed) })), Yes)
+	for text, want := range map[string]bool{redacted("8.8.4.4"): true, redacted("8.8.4.4, 10.0.0.1"): false} {
+		_, isKnown := decideSpoofing("X-A", "8.8.4.4", &wire.Description{}, &wire.Description{Headers: http.Header{"X-A": {text}}})
+		if isKnown != want {
+			t.Errorf("%s: %t", text, isKnown)
+		}
+	}
 	hostile := &wire.Description{Headers: http.Header{}}
 	for _, name := range []string{"X-A: 1\r\nX-B", "Transfer-Encoding", "Content-Length", "", strings.Repeat("X", 100), "X-Own", "X-1", "X-2",
 		"X-3"} {
@@ -160,11 +151,26 @@ func TestDecideSpoofing(t *testing.T) {
 	if got := otherHeaders(netip.MustParseAddr("192.0.2.7"), hostile); !slices.Equal(got, []string{"X-1", "X-2", "X-3", "X-Own"}) {
 		t.Errorf("the headers %q would be sent", got)
 	}
-	added := []string{"X-Forwarded-For"}
-	expectValue(t, "nothing to strip", decideStripping(nil, Outcome{}), None)
-	expectValue(t, "kept", decideStripping(added, came(func(e *wire.Description) { e.Headers.Set("X-Forwarded-For", "a") })), No)
-	expectValue(t, "stripped", decideStripping(added, came(func(*wire.Description) {})), Yes)
-	expectValue(t, "refused", decideStripping(added, refused("400")), "refused 400")
+}
+
+// TestSpoofed_add checks that the worst try counts.
+func TestSpoofed_add(t *testing.T) {
+	received := func(value string) result {
+		return result{Kept, "", came(func(e *wire.Description) { e.Headers.Set("X-A", value) })}
+	}
+	refused := result{"", "refused", Outcome{Refusal: "403"}}
+	for want, tries := range map[string][]result{
+		NotFound: {received("1.1.1.1"), received("")},
+		inFront:  {received("1.1.1.1"), received("8.8.4.4, 1.1.1.1"), received("")},
+		Yes:      {received("8.8.4.4, 1.1.1.1"), received("8.8.4.4"), received("1.1.1.1"), refused},
+		"":       {refused},
+	} {
+		var s spoofed
+		for _, each := range tries {
+			s.add("X-A", "8.8.4.4", &wire.Description{}, each)
+		}
+		expectText(t, want, s.value, want)
+	}
 }
 
 // TestDecideReported uses headers in which gateways report the URL https://shop.example:8443/.
@@ -194,6 +200,8 @@ func TestDecideReported(t *testing.T) {
 		"X-Scheme": {http.Header{"X-Scheme": {"https"}}, []string{"reported", "X-Scheme", "not reported", "not reported"}},
 		"X-Forwarded-Ssl": {http.Header{"X-Forwarded-Ssl": {"on"}}, []string{"reported", "X-Forwarded-Ssl", "not reported",
 			"not reported"}},
+		"redacted":           {http.Header{"X-Forwarded-Proto": {redacted("http")}}, []string{"", "X-Forwarded-Proto", "not reported", "not reported"}},
+		"redacted and right": {http.Header{"X-Forwarded-Proto": {redacted("https")}}, []string{"reported", "X-Forwarded-Proto", "not reported", "not reported"}},
 		"the scheme of a WebSocket": {http.Header{"X-Forwarded-Proto": {"wss"}}, []string{"wrong", "X-Forwarded-Proto", "not reported",
 			"not reported"}},
 	} {
@@ -209,42 +217,44 @@ func TestDecideReported(t *testing.T) {
 }
 
 func TestDecideIdentifier(t *testing.T) {
-	i := identifiers()[0]
-	without, made := &wire.Description{Headers: http.Header{}}, &wire.Description{Headers: http.Header{"X-Request-Id": {"a"}}}
-	for received, want := range map[string]string{"pathcheck-1": Kept, "other": "replaced", "": Dropped} {
-		o := came(func(e *wire.Description) {
+	id := identifiers()[0]
+	for _, sent := range id.sent {
+		for received, want := range map[string]string{sent: Kept, "other": "replaced", "": Dropped, redacted(sent): Kept, redacted("other"): ""} {
+			e := &wire.Description{Headers: http.Header{}}
 			if received != "" {
 				e.Headers.Set("X-Request-Id", received)
 			}
-		})
-		expectValue(t, received, decideIdentifier(i, without, o), want)
-		expectValue(t, received, decideIdentifier(i, made, o), want+", else generated")
+			expectText(t, received, valueOf(decideIdentifier(id, sent, e)), want)
+		}
 	}
+	trace := identifiers()[1]
+	e := &wire.Description{Headers: http.Header{"Traceparent": {trace.sent[0][:trace.part] + "-ffffffffffffffff-00"}}}
+	expectText(t, "another parent", valueOf(decideIdentifier(trace, trace.sent[0], e)), Kept)
 }
 
 func TestDecideChunks_andOtherBodyFacts(t *testing.T) {
-	body := func(length int64, announced int64) Outcome {
-		return came(func(e *wire.Description) {
-			e.Request.ContentLength = announced
-			e.Request.Body = &struct {
-				Size   int64
-				SHA256 string
-			}{Size: length}
-		})
+	expectText(t, "another length", valueOf(decideChunks(10, &proof.Arrival{Size: 5, Length: 5})), Dropped)
+	expectText(t, "no body", valueOf(decideChunks(10, &proof.Arrival{})), Dropped)
+	expectText(t, "a length", valueOf(decideChunks(10, &proof.Arrival{Size: 10, Length: 10})), "length set")
+	expectText(t, "chunks", valueOf(decideChunks(10, &proof.Arrival{Size: 10, Length: -1})), Kept)
+	for want, received := range map[string]proof.Arrival{"streamed": {Size: 20, First: 2, Last: 1500}, "buffered": {Size: 20, First: 1500, Last: 1501},
+		"": {Size: 10, Last: 1500}} {
+		expectText(t, want, valueOf(decideRequestBuffer(20, &received)), want)
 	}
-	expectValue(t, "another length", decideChunks(10, body(5, 5)), Dropped)
-	expectValue(t, "no body", decideChunks(10, came(func(*wire.Description) {})), Dropped)
-	now := time.Now()
-	after := came(func(e *wire.Description) { e.Request.Time = now.Add(time.Millisecond) })
-	expectValue(t, "after, with slow responses", decideRequestBuffer(now, pause, after), "not reported")
+	after := func(status int, o Outcome) Outcome {
+		o.Continue = status
+		return o
+	}
 	expects := came(func(e *wire.Description) { e.Headers.Set("Expect", "100-continue") })
-	expectValue(t, "the Echo asks", decideExpect(100, expects), Kept)
-	expectValue(t, "a proxy asks", decideExpect(100, came(func(*wire.Description) {})), "sent by proxy")
-	expectValue(t, "no one asks", decideExpect(0, expects), "not sent")
-	ladder := bodyLadder()
-	expectValue(t, "all sizes", ladder.decide(largestBody, byNone, "")[0], "16Mi")
-	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[0], "0")
-	expectValue(t, "no size", ladder.decide(0, byProxy, "413")[1], "proxy")
+	expectText(t, "no one asks", valueOf(decideExpect(after(0, expects))), "not sent")
+	expectText(t, "a proxy asks, and waits for the body", valueOf(decideExpect(after(100, expects))), "sent by proxy")
+	expects.Claims.Request.First = pause.Milliseconds()
+	expectText(t, "the Echo asks", valueOf(decideExpect(after(100, expects))), Kept)
+	expectText(t, "a proxy asks", valueOf(decideExpect(after(100, came(func(*wire.Description) {})))), "sent by proxy")
+	ladder := bodyLadder(true, true)
+	expectValue(t, "all sizes", ladder.decide(len(ladder.sizes)-1, byNone, "")[0], "16Mi")
+	expectValue(t, "no size", ladder.decide(-1, byProxy, "413")[0], "0")
+	expectValue(t, "no size", ladder.decide(-1, byProxy, "413")[1], "proxy")
 }
 
 // TestDecideSpoofing_parsesForwarded parses the Forwarded header as RFC 7239 defines it.
@@ -255,9 +265,10 @@ func TestDecideSpoofing_parsesForwarded(t *testing.T) {
 	for text, want := range map[string]string{
 		`for="192.0.2.123"`:                     Yes,
 		"For=192.0.2.123;by=10.0.0.1":           Yes,
-		`for=10.0.0.1;host="a,for=192.0.2.123"`: No,
+		`for=10.0.0.1;host="a,for=192.0.2.123"`: NotFound,
 	} {
-		expectValue(t, text, decideSpoofing(spoofings(nil)[1], Outcome{Response: &wire.Response{Description: of(text)}}), want)
+		value, _ := decideSpoofing("Forwarded", "for=192.0.2.123", &wire.Description{}, of(text))
+		expectText(t, text, value, want)
 	}
 	for text, want := range map[string]string{"for=10.0.0.1;proto=https": "reported", `PROTO="https"`: "reported", "proto=http": "wrong",
 		"proto=httpsx": "wrong"} {

@@ -1,81 +1,38 @@
 package probe
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"net/http"
 	"testing"
 	"time"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-func TestDecideRetries(t *testing.T) {
-	pods := podCounts{}
-	a, b := &wire.Description{Pod: "a"}, &wire.Description{Pod: "b"}
-	pods.add(a, 2, true)  // the second attempt at pod a
-	pods.add(a, 3, false) // a lookup
-	pods.add(b, 2, false) // one attempt at pod b, and a lookup
-	pods.add(b, 3, false)
-	if pods.total() != 3 {
-		t.Errorf("%v are %d attempts", pods, pods.total())
-	}
-	expectValue(t, "two retries", decideRetries("retries.get", "GET", 3), "2")
-	expectValue(t, "none", decideRetries("retries.get", "GET", 1), "0")
-	expectValue(t, "no response", decideRetries("retries.get", "GET", 0), "not reported")
+func TestDecideLatency(t *testing.T) {
+	facts := decideLatency("latency", []*wire.Response{{Took: 3 * time.Millisecond}, {Took: time.Millisecond}, {Took: 2 * time.Millisecond}})
+	expectValue(t, "median", facts[0], "2.00ms")
+	expectValue(t, "longest", facts[1], "3.00ms")
 }
 
-func TestDecideLoadBalancing(t *testing.T) {
-	of := func(pods, peers map[string]int, cookies ...string) *seen {
-		total := 0
-		for _, count := range pods {
-			total += count
-		}
-		return &seen{pods: pods, peers: peers, responses: total, cookies: cookies}
-	}
-	own := map[string]int{"1": 1, "2": 1, "3": 1, "4": 1}
-	both, one := of(map[string]int{"a": 2, "b": 2}, own), of(map[string]int{"a": 4}, own)
+func TestDecideResponseHeaders(t *testing.T) {
+	signed := map[string]string{"Vary": proof.FieldDigest([]string{"Accept"}), "Retry-After": proof.FieldDigest([]string{"7"})}
 	for name, c := range map[string]struct {
-		each, shared *seen
-		want         []string // keepAlive, upstream, pods, affinity
+		header http.Header
+		want   []string // removed, added, changed
 	}{
-		"one pod":              {one, one, []string{Yes, "new each time", "1", "one pod"}},
-		"two pods":             {both, both, []string{Yes, "new each time", "2", None}},
-		"one for a connection": {both, one, []string{Yes, "new each time", "2", "connection"}},
-		"a cookie":             {of(both.pods, own, "route"), both, []string{Yes, "new each time", "2", "cookie"}},
-		"connections in a row": {of(both.pods, map[string]int{"1": 4}), both, []string{Yes, "reused", "2", None}},
-		"a hidden identity":    {of(map[string]int{"": 4}, map[string]int{"": 4}), one, []string{Yes, "not reported", "not reported"}},
-		"closed connections": {one, &seen{pods: map[string]int{"a": 1}, responses: 1, closed: true},
-			[]string{No, "new each time", "1", "one pod"}},
+		"all arrive": {http.Header{"Vary": {"Accept"}, "Retry-After": {"7"}, "Date": {"a"}}, []string{None, None, None}},
+		"removed":    {http.Header{"Vary": {"Accept"}}, []string{"Retry-After", None, None}},
+		"changed":    {http.Header{"Vary": {"Accept", "Cookie"}, "Retry-After": {"7"}}, []string{None, None, "Vary"}},
+		"added":      {http.Header{"Vary": {"Accept"}, "Retry-After": {"7"}, "Via": {"a"}}, []string{None, "Via", None}},
 	} {
-		for i, f := range decideLoadBalancing(c.each, c.shared) {
+		for i, f := range decideResponseHeaders(signed, c.header) {
 			expectValue(t, name, f, c.want[i])
 		}
 	}
-}
-
-func TestDecideLatency(t *testing.T) {
-	took := []time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond}
-	facts := decideLatency("latency", took)
-	expectValue(t, "median", facts[0], "2.00ms")
-	expectValue(t, "longest", facts[1], "3.00ms")
-	expectValue(t, "in time", decideTimeout(time.Second, 30*time.Second, Outcome{Response: &wire.Response{}}), ">30s")
-	expectValue(t, "too late", decideTimeout(9900*time.Millisecond, 30*time.Second, refused("504")), "10s")
-}
-
-func TestDecideOutlierDetection(t *testing.T) {
-	of := func(responses int, pods ...string) *seen {
-		s := newSeen()
-		s.responses = responses
-		for _, pod := range pods {
-			s.pods[pod] = 1
-		}
-		return s
-	}
-	expectValue(t, "none", decideOutlierDetection(of(10, "a", "b"), of(10, "a", "b")), None)
-	expectValue(t, "one", decideOutlierDetection(of(10, "a", "b"), of(10, "a")), "1")
-	expectValue(t, "all", decideOutlierDetection(nil, nil), "all")
-	expectValue(t, "pages of a proxy", decideOutlierDetection(of(5, "a"), of(10, "a")), "some responses")
 }
 
 func TestDecideTrust(t *testing.T) {
@@ -112,32 +69,31 @@ func TestDecideEnd(t *testing.T) {
 		}
 		return e
 	}
-	expectValue(t, "not known", decideEnd(by("TLSv1.3"), nil, 0), "both or Echo")
-	expectValue(t, "not reported", decideEnd(nil, nil, 0), "not reported")
+	expectText(t, "the same connection", valueOf(decideEnd(by("TLSv1.3"), by("TLSv1.2"), tls.VersionTLS12)), "Echo")
+	expectText(t, "another connection", valueOf(decideEnd(by("TLSv1.3"), by("TLSv1.3"), tls.VersionTLS12)), "both")
 }
 
-func TestDecideStream(t *testing.T) {
+func TestDecideArrivals(t *testing.T) {
 	s := time.Second
 	for name, c := range map[string]struct {
-		arrivals     []time.Duration
-		events, gRPC string
+		arrivals []time.Duration
+		want     string
 	}{
-		"nothing":        {nil, "buffered", No},
-		"one":            {[]time.Duration{0}, "buffered", No},
-		"all at once":    {[]time.Duration{2 * s, 2 * s, 2 * s}, "buffered", "buffered"},
-		"one by one":     {[]time.Duration{0, s, 2 * s}, "streamed", "streamed"},
-		"one, then both": {[]time.Duration{0, 2 * s, 2 * s}, "streamed", "streamed"},
+		"nothing":        {nil, "buffered"},
+		"one":            {[]time.Duration{0}, "buffered"},
+		"all at once":    {[]time.Duration{2 * s, 2 * s, 2 * s}, "buffered"},
+		"one by one":     {[]time.Duration{0, s, 2 * s}, "streamed"},
+		"one, then both": {[]time.Duration{0, 2 * s, 2 * s}, "streamed"},
 	} {
-		expectValue(t, name, decideEvents(c.arrivals), c.events)
-		expectValue(t, name, decideStream(c.arrivals), c.gRPC)
+		expectText(t, name, valueOf(decideArrivals(c.arrivals, "")), c.want)
 	}
 }
 
 func TestDecideUnary(t *testing.T) {
-	calls := &wire.Response{Proven: true, Header: http.Header{"Content-Type": {grpcType}}, Body: []byte("pathcheck"), Trailers: http.Header{}}
-	expectValue(t, "no trailers", decideUnary(calls, nil), "no trailers")
-	calls.Trailers.Set("Grpc-Status", "2")
-	expectValue(t, "another status", decideUnary(calls, nil), Changed)
-	calls.Trailers.Set("Grpc-Status", "0")
-	expectValue(t, "a call", decideUnary(calls, nil), Yes)
+	call := Outcome{Response: &wire.Response{Header: http.Header{"Content-Type": {grpcType}}, Body: []byte("pathcheck"), Trailers: http.Header{}}}
+	expectText(t, "no trailers", valueOf(decideUnary(call)), "no trailers")
+	call.Trailers.Set("Grpc-Status", "2")
+	expectText(t, "another status", valueOf(decideUnary(call)), Changed)
+	call.Trailers.Set("Grpc-Status", "0")
+	expectText(t, "a call", valueOf(decideUnary(call)), Yes)
 }

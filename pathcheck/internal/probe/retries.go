@@ -2,149 +2,167 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// lookups is the number of lookups for each known pod, and maxLookups is the maximum total. A lookup asks a pod how many times it has
-// received a nonce. With so many lookups, random load balancing is unlikely to miss a pod.
-const lookups, maxLookups = 4, 24
+// lookups is the number of lookups for each known server, and maxLookups is the maximum total. With so many lookups, random load balancing
+// is unlikely to miss a server.
+const lookups, maxLookups = 6, 24
+
+// record is how many times the Echo's servers have received a request.
+type record struct {
+	count  int
+	exact  bool   // whether all known servers have reported
+	reason string // why the number is not exact
+}
+
+// lookUp asks the Echo's servers for the arrivals of a nonce until each server that has responded to a plain request has reported.
+func (g *Group) lookUp(ctx context.Context, nonce string) (record, error) {
+	reported := map[string]int{}
+	missing := map[string]bool{}
+	for _, each := range g.Known.Samples {
+		missing[each.Claims.Server] = true
+	}
+	for range min(lookups*len(missing), maxLookups) {
+		r, err := g.perform(ctx, experiment{once: true,
+			probe: func() *wire.Request { return &wire.Request{Path: "/-/arrivals?nonce=" + nonce} },
+			read:  func(o Outcome) (string, string) { return Yes, "" }})
+		if err != nil {
+			return record{}, err
+		}
+		var arrivals proof.Record
+		o := r.outcome
+		if r.value != Yes || o.Changed || o.Status != 200 || json.Unmarshal(o.Body, &arrivals) != nil {
+			return record{reason: "the Echo does not report arrivals"}, nil //nolint:nilerr // it may be an older one
+		}
+		reported[arrivals.Server] = arrivals.Count
+		if delete(missing, arrivals.Server); len(missing) == 0 {
+			return record{count: total(reported), exact: true}, nil
+		}
+	}
+	return record{count: total(reported), reason: fmt.Sprintf("%d of the Echo's pods did not report", len(missing))}, nil
+}
 
 // ExamineRetries makes the Echo respond with 503, and counts how many times a proxy sends the request again.
 func ExamineRetries(ctx context.Context, g *Group) error {
+	parts := []part{}
 	for _, each := range []struct{ fact, method string }{{"retries.get", "GET"}, {"retries.post", "POST"}} {
-		attempts, err := countAttempts(ctx, g, each.method, "?echo.status=503&echo.failures=8")
-		if err != nil {
-			return err
-		}
-		g.Add(decideRetries(each.fact, each.method, attempts))
+		parts = append(parts, func(ctx context.Context, g *Group) error {
+			return g.examineRetries(ctx, each.fact, each.method, "?echo.status=503&echo.failures=8")
+		})
 	}
+	return g.Each(ctx, parts...)
+}
+
+// examineRetries compares how many times the Echo receives a request that fails, and one that does not, which a proxy may mirror.
+func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
+	var counts [2][2]int
+	for i, q := range []string{"", query} {
+		for j := range i + 1 { // one control, and two probes that must agree
+			nonce := wire.NewNonce()
+			o, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + q, Nonce: nonce, Fields: wire.Fields("X-Request-Id", nonce)})
+			if err != nil {
+				return err
+			}
+			r, err := g.lookUp(ctx, nonce)
+			switch {
+			case err != nil:
+				return err
+			case !r.exact:
+				g.Unknown(fact, r.reason)
+				return nil
+			case r.count == 0:
+				g.Unknown(fact, "errors: "+describeRefusal(o.Refusal))
+				return nil
+			}
+			counts[i][j] = r.count
+		}
+	}
+	extra := counts[1][0] - counts[0][0]
+	if extra < 0 || counts[1][0] != counts[1][1] {
+		g.Unknown(fact, fmt.Sprintf("responses differ: %d, %d, and %d requests arrived", counts[0][0], counts[1][0], counts[1][1]))
+		return nil
+	}
+	received := fmt.Sprintf("%d requests", counts[1][0])
+	if counts[0][0] > 1 {
+		received += fmt.Sprintf("; %d without a failure", counts[0][0])
+	}
+	g.Add(NewFact(fact, strconv.Itoa(extra), method, received))
 	return nil
 }
 
-// countAttempts sends a request and returns how many times the Echo's pods have received it.
-func countAttempts(ctx context.Context, g *Group, method, query string) (int, error) {
-	nonce := wire.NewNonce()
-	pods := podCounts{}
-	o, err := g.Ask(ctx, &wire.Request{Method: method, Path: PlainPath + query, Nonce: nonce, Fields: wire.Fields("X-Request-Id", nonce)})
-	if err != nil {
-		return 0, err
-	}
-	if o.Refusal == "" {
-		pods.add(o.Description, o.Attempt, true)
-	}
-	for number := 0; number < min(lookups*len(pods), maxLookups) || number < lookups; number++ {
-		o, err := g.Ask(ctx, &wire.Request{Path: PlainPath + "?echo.status=200", Nonce: nonce})
-		if err != nil {
-			return 0, err
-		}
-		if o.Refusal == "" && !o.Cached {
-			pods.add(o.Description, o.Attempt, false)
-		}
-	}
-	return pods.total(), nil
-}
-
-// podCounts holds how many times each pod has received a request, not counting lookups.
-type podCounts map[string]int
-
-// add records how many times a pod has received the request, according to the pod's first response. Later responses also count lookups.
-func (c podCounts) add(e *wire.Description, attempt int, isRequest bool) {
-	pod := ""
-	if e != nil {
-		pod = e.Pod
-	}
-	if _, known := c[pod]; known {
-		return
-	}
-	if !isRequest {
-		attempt--
-	}
-	c[pod] = attempt
-}
-
-// total returns how many times all pods together have received the request, or 0 if an unknown pod may also have received it.
-func (c podCounts) total() (total int) {
-	for _, each := range c {
-		total += each
-	}
-	if _, hidden := c[""]; hidden && total <= 1 || lookups*len(c) > maxLookups {
-		return 0
-	}
-	return total
-}
-
-func decideRetries(name, method string, attempts int) Fact {
-	received := strconv.Itoa(attempts) + " requests"
-	if attempts == 0 {
-		return NewFact(name, "not reported", method, received)
-	}
-	return NewFact(name, strconv.Itoa(attempts-1), method, received)
-}
-
-// failures is the number of consecutive failures to cause. Most proxies stop using a pod after five.
+// failures is the number of consecutive failures to cause in each pod. Most proxies stop using a pod after five.
 const failures = 10
 
 // ExamineOutlierDetection makes the Echo fail, and determines whether proxies stop using its pods. The group is opt-in, because other
 // clients also need these pods.
 func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	if g.Known.Full {
-		attempts, err := countAttempts(ctx, g, "GET", "?echo.connection=reset")
-		if err != nil {
-			if over(ctx, err) == nil {
-				g.Add(NewFact("outlierDetection", "all", "a connection that is reset", "nothing: "+err.Error()))
-			}
+		if err := g.examineRetries(ctx, "retries.reset", "GET", "?echo.connection=reset"); err != nil {
 			return err
 		}
-		g.Add(decideRetries("retries.reset", "GET", attempts))
 	} else {
 		g.Skip("retries.reset", "requests can make the Echo reset connections only with spec.server.controls: Full")
 	}
-	var before *seen
-	for range 2 { // only the last result counts, because proxies stop using a pod only after some failures
-		var err error
-		if before, err = respondingPods(ctx, g, "?echo.status=503"); err != nil {
-			if over(ctx, err) == nil {
-				g.Add(decideOutlierDetection(nil, nil))
-			}
+	const fact = "outlierDetection"
+	before := map[string]int{}
+	for _, each := range g.Known.Samples {
+		before[each.Claims.Server]++
+	}
+	// With so many requests, random load balancing does not miss a pod: (1-1/pods)^requests < chance.
+	requests := max(failures, int(math.Ceil(math.Log(chance)/math.Log(1-1/float64(len(before))))))
+	if len(before) == 1 {
+		requests = failures
+	}
+	if reason := g.Known.sampleTooSmall(); reason != "" {
+		g.Unknown(fact, reason)
+		return nil
+	}
+	if requests > maxOutlierRequests {
+		g.Unknown(fact, fmt.Sprintf("%d pods are too many", len(before)))
+		return nil
+	}
+	sent := fmt.Sprintf("%d requests for responses with status 503 to %d pods", failures*len(before), len(before))
+	for range failures * len(before) {
+		if _, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath + "?echo.status=503"}); err != nil {
 			return err
 		}
 	}
-	after, err := respondingPods(ctx, g, "?echo.status=200")
-	if err == nil {
-		g.Add(decideOutlierDetection(before, after))
-	}
-	return err
-}
-
-// respondingPods sends several requests, and returns the pods that respond.
-func respondingPods(ctx context.Context, g *Group, query string) (*seen, error) {
-	all := newSeen()
-	for range failures {
-		o, err := g.Ask(ctx, &wire.Request{Path: PlainPath + query})
+	after, refused := map[string]int{}, map[string]int{}
+	for range requests {
+		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath + "?echo.status=200"})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all.add(o)
+		switch {
+		case o.Arrived():
+			after[o.Claims.Server]++
+		case o.Refusal == refusedByCache:
+			g.Unknown(fact, describeRefusal(o.Refusal))
+			return nil
+		default:
+			refused[o.Refusal]++
+		}
 	}
-	return all, nil
+	received := fmt.Sprintf("%d requests: %d arrived at %d pods", requests, total(after), len(after))
+	switch needed := g.Engine.needed(1); {
+	case len(after) == 0 && needed <= requests:
+		g.Add(NewFact(fact, "all", sent, "no more responses from the Echo"))
+	case total(refused) >= needed:
+		g.Add(NewFact(fact, "some responses", sent, received+"; "+describeCounts(refused)))
+	case len(after) < len(before):
+		g.Add(NewFact(fact, strconv.Itoa(len(before)-len(after)), sent, received))
+	default:
+		g.Add(NewFact(fact, None, sent, received))
+	}
+	return nil
 }
 
-// decideOutlierDetection compares the pods that responded during the failures with the pods that responded afterward. If after is nil, no
-// pod responds.
-func decideOutlierDetection(before, after *seen) Fact {
-	const name = "outlierDetection"
-	sent := fmt.Sprintf("%d requests for responses with status 503", 2*failures)
-	switch {
-	case after == nil:
-		return NewFact(name, "all", sent, "no more responses from the Echo")
-	case len(after.pods) < len(before.pods):
-		return NewFact(name, strconv.Itoa(len(before.pods)-len(after.pods)), sent,
-			describeCounts(before.pods)+"; then "+describeCounts(after.pods))
-	case before.responses+after.responses < 2*failures:
-		return NewFact(name, "some responses", sent, fmt.Sprintf("%d of %d responses", before.responses+after.responses, 2*failures))
-	}
-	return NewFact(name, None, sent, describeCounts(after.pods))
-}
+// maxOutlierRequests is the maximum number of requests that determine whether pods still respond.
+const maxOutlierRequests = 80

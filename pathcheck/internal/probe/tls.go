@@ -1,11 +1,14 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -26,19 +29,22 @@ func ExamineTLS(ctx context.Context, g *Group) error {
 	g.Add(decideTrust(state.PeerCertificates, g.Name, roots, time.Now())...)
 	g.Add(NewFact("tls.version", tls.VersionName(state.Version), "", tls.VersionName(state.Version)),
 		Detail(NewFact("tls.cipher", tls.CipherSuiteName(state.CipherSuite), "", tls.CipherSuiteName(state.CipherSuite))))
-	protocol, err := handshake(ctx, g, func(*tls.Config) {}, "h2", "http/1.1")
-	if ended := over(ctx, err); ended != nil {
-		return ended
-	}
-	value := None
-	switch {
-	case err != nil:
-		value = "refused handshake"
-	case protocol.NegotiatedProtocol != "":
-		value = protocol.NegotiatedProtocol
-	}
-	g.Add(NewFact("tls.alpn", value, "h2, http/1.1", value))
-	return g.Each(ctx, examineOldest, examineEnd)
+	return g.Each(ctx, examineProtocol, examineOldest, examineEnd)
+}
+
+// examineProtocol determines which application protocol the server chooses.
+func examineProtocol(ctx context.Context, g *Group) error {
+	return g.find(ctx, experiment{fact: "tls.alpn", sent: "h2, http/1.1",
+		probe: func() *wire.Request { return &wire.Request{} },
+		send:  g.handshake(func(*tls.Config) {}, "h2", "http/1.1"),
+		read: func(o Outcome) (string, string) {
+			if o.TLS == nil {
+				return "refused handshake", "a TLS alert"
+			}
+			protocol := cmp.Or(o.TLS.NegotiatedProtocol, None)
+			return protocol, protocol
+		},
+		refused: func(o Outcome) (string, string) { return "refused handshake", o.Refusal }})
 }
 
 // decideTrust verifies a certificate chain as a client that trusts the roots would.
@@ -81,44 +87,60 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 	}
 }
 
-// handshake connects with changed TLS settings, but sends no request.
-func handshake(ctx context.Context, g *Group, change func(*tls.Config), protocols ...string) (*tls.ConnectionState, error) {
-	ctx, cancel := context.WithTimeout(ctx, wire.Timeout)
-	defer cancel()
-	end, err := g.Limits.Begin(ctx)
-	if err != nil {
-		return nil, err
+// handshake returns a function that connects with changed TLS settings, but sends no request. Its response is not from the Echo.
+func (g *Group) handshake(change func(*tls.Config), protocols ...string) sender {
+	return func(ctx context.Context, _ *wire.Request) (*wire.Response, error) {
+		ctx, cancel := context.WithTimeout(ctx, wire.Timeout+g.Slow)
+		defer cancel()
+		end, err := g.Limits.Begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		connection, err := g.Connect(ctx, g.Limits)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = connection.Close() }() // no data was written
+		config := g.TLSConfig(protocols...)
+		change(config)
+		secured := tls.Client(connection, config)
+		var alert *net.OpError
+		switch err := secured.HandshakeContext(ctx); {
+		case errors.As(err, &alert) && alert.Op == "remote error": // the server explains its refusal, so that this is no error of the path
+			return &wire.Response{Proven: true}, nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", wire.ErrHandshake, err)
+		}
+		state := secured.ConnectionState()
+		return &wire.Response{TLS: &state, Proven: true}, nil
 	}
-	defer end()
-	connection, err := g.Connect(ctx, g.Limits)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = connection.Close() }() // no data was written
-	config := g.TLSConfig(protocols...)
-	change(config)
-	secured := tls.Client(connection, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
-		return nil, err
-	}
-	state := secured.ConnectionState()
-	return &state, nil
 }
 
 // examineOldest determines the oldest TLS version that the path accepts.
 func examineOldest(ctx context.Context, g *Group) error {
+	const name, sent = "tls.minVersion", "TLS 1.0 to 1.3, with the cipher suites of Go, which have neither DHE nor CCM"
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
-		_, err := handshake(ctx, g, func(c *tls.Config) {
-			c.MinVersion, c.MaxVersion = version, version
-			for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
-				c.CipherSuites = append(c.CipherSuites, suite.ID)
-			}
-		})
-		if ended := over(ctx, err); ended != nil {
-			return ended
+		r, err := g.perform(ctx, experiment{once: true,
+			probe: func() *wire.Request { return &wire.Request{} },
+			send: g.handshake(func(c *tls.Config) {
+				c.MinVersion, c.MaxVersion = version, version
+				for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+					c.CipherSuites = append(c.CipherSuites, suite.ID)
+				}
+			}),
+			read: func(o Outcome) (string, string) {
+				if o.TLS == nil {
+					return "refused", ""
+				}
+				return tls.VersionName(version), tls.VersionName(version)
+			},
+			refused: func(o Outcome) (string, string) { return "refused", "" }})
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			g.Add(NewFact("tls.minVersion", tls.VersionName(version), "TLS 1.0 to 1.3", tls.VersionName(version)))
+		if r.value != "refused" {
+			g.conclude(experiment{fact: name, sent: sent}, r)
 			return nil
 		}
 	}
@@ -127,38 +149,34 @@ func examineOldest(ctx context.Context, g *Group) error {
 
 // examineEnd determines whether the Echo receives the client's TLS connection, another TLS connection, or a connection without TLS.
 func examineEnd(ctx context.Context, g *Group) error {
-	plain := g.Known.Plain.Description
-	var older *wire.Description
-	var negotiated uint16
-	if plain != nil && plain.TLS != nil {
-		client := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, Headers: g.Headers, MaxTLS: tls.VersionTLS12}
-		a, err := client.Do(ctx, &wire.Request{Path: PlainPath})
-		o, err := g.Outcome(ctx, a, err)
-		if err != nil {
-			return err
-		}
-		if older = o.Described(); older != nil {
-			negotiated = a.TLS.Version
-		}
-	}
-	g.Add(decideEnd(plain, older, negotiated))
-	return nil
-}
-
-// decideEnd determines whether the Echo reports the TLS version that a client limited to TLS 1.2 negotiated. older is nil if that client
-// got no description.
-func decideEnd(plain, older *wire.Description, negotiated uint16) Fact {
 	const name = "tls.termination"
+	plain := g.Known.Plain.Description
 	switch {
 	case plain == nil:
-		return NewFact(name, "not reported", "", "")
+		g.Unknown(name, Descriptions(g.Known))
+		return nil
 	case plain.TLS == nil:
-		return NewFact(name, "proxy", "TLS", "no TLS")
-	case older == nil:
-		return NewFact(name, "both or Echo", "TLS", plain.TLS.Version)
-	case older.TLS != nil && older.TLS.Version != plain.TLS.Version && older.TLS.Version == strings.Replace(tls.VersionName(negotiated),
-		"TLS ", "TLSv", 1):
-		return NewFact(name, "Echo", "TLS 1.3, then 1.2", plain.TLS.Version+", then "+older.TLS.Version)
+		g.Add(NewFact(name, "proxy", "TLS", "no TLS"))
+		return nil
 	}
-	return NewFact(name, "both", "TLS 1.3, then 1.2", plain.TLS.Version+", both times")
+	client := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, Headers: g.Headers, MaxTLS: tls.VersionTLS12,
+		Slow: g.Slow}
+	return g.find(ctx, experiment{fact: name, sent: "TLS 1.3, then 1.2", send: client.Do,
+		probe: func() *wire.Request { return &wire.Request{Path: PlainPath} },
+		read: func(o Outcome) (string, string) {
+			if o.Description == nil {
+				return "", whyNotDescribed(o)
+			}
+			return decideEnd(plain, o.Description, o.TLS.Version)
+		},
+		refused: func(Outcome) (string, string) { return "both or Echo", plain.TLS.Version }})
+}
+
+// decideEnd determines whether the Echo reports the TLS version that a client limited to TLS 1.2 negotiated.
+func decideEnd(plain, older *wire.Description, negotiated uint16) (value, received string) {
+	if older.TLS != nil && older.TLS.Version != plain.TLS.Version &&
+		older.TLS.Version == strings.Replace(tls.VersionName(negotiated), "TLS ", "TLSv", 1) {
+		return "Echo", plain.TLS.Version + ", then " + older.TLS.Version
+	}
+	return "both", plain.TLS.Version + ", both times"
 }

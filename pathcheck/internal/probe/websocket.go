@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,77 +22,79 @@ const largeMessage = 256 << 10
 
 // ExamineWebSocket examines WebSockets over HTTP/1.1 and HTTP/2.
 func ExamineWebSocket(ctx context.Context, g *Group) error {
-	handshake, err := examineUpgrade(ctx, g)
+	return g.Each(ctx, examineUpgrade, examineExtendedConnect)
+}
+
+// examineUpgrade opens WebSockets and sends messages.
+func examineUpgrade(ctx context.Context, g *Group) error {
+	x := experiment{fact: "websocket.upgrade", sent: "Upgrade: websocket",
+		probe: func() *wire.Request { return &wire.Request{Path: "/-/ws"} },
+		send:  func(ctx context.Context, _ *wire.Request) (*wire.Response, error) { return g.openWebSocket(ctx) },
+		read: func(o Outcome) (string, string) {
+			if o.WebSocket != nil {
+				return Yes, "Upgrade: websocket"
+			}
+			return No, "a request without Upgrade, or an HTTP/1.0 request"
+		}}
+	r, err := g.perform(ctx, x)
 	if err != nil {
 		return err
 	}
-	if err := examineScheme(ctx, g, handshake); err != nil {
-		return err
+	g.conclude(x, r)
+	if r.value != Yes {
+		return examineScheme(ctx, g)
 	}
-	return examineExtendedConnect(ctx, g)
-}
-
-// examineUpgrade opens a WebSocket and sends messages. It returns the handshake that the Echo received, if known.
-func examineUpgrade(ctx context.Context, g *Group) (*wire.Description, error) {
-	h := &webSocketHandshake{group: g}
-	connection, failed := h.dial(ctx)
-	o, err := g.Outcome(ctx, h.response, h.err)
-	if err == nil || o.Refusal != "" {
-		g.Add(decideUpgrade(o))
-	}
-	if connection != nil {
-		defer func() { _ = connection.CloseNow() }() // the connection needs no closing handshake
-	}
-	if err != nil || o.Refusal != "" || o.Status != http.StatusSwitchingProtocols {
-		return nil, err
-	}
-	subprotocol, value := o.Header.Get("Sec-WebSocket-Protocol"), Dropped
-	if subprotocol == "pathcheck" {
+	ws := r.outcome.WebSocket
+	value := Dropped
+	if ws.Subprotocol == "pathcheck" {
 		value = Kept
 	}
-	g.Add(Detail(NewFact("websocket.subprotocol", value, "pathcheck", subprotocol)))
-	var handshake *wire.Description
-	if failed == nil && strings.Contains(o.Header.Get("X-Echo-Applied"), "handshake") {
-		var data []byte
-		connection.SetReadLimit(wire.MaxBody)
-		_, data, failed = connection.Read(ctx) // the Echo's first message
-		_, description := proof.Split(data)
-		handshake = wire.ParseDescription(description)
+	g.Add(Detail(NewFact("websocket.subprotocol", value, "pathcheck", ws.Subprotocol)))
+	if ws.Handshake == nil {
+		err = examineScheme(ctx, g)
+	} else {
+		g.Add(decideScheme(ws.Handshake))
 	}
-	for _, size := range []int{100, largeMessage} {
-		if failed == nil {
-			failed = exchangeMessage(ctx, connection, wire.Filler(size))
-		}
-		if failed != nil {
-			if ended := g.Interrupted(ctx, failed); ended != nil {
-				return handshake, ended
-			}
-			g.Add(decideMessages(size, failed))
-			return handshake, nil
-		}
+	if err != nil {
+		return err
 	}
-	g.Add(decideMessages(largeMessage, nil))
-	return handshake, nil
+	x.fact, x.sent = "websocket.messages", "messages of up to "+sizeText(largeMessage)
+	x.read = func(o Outcome) (string, string) {
+		switch {
+		case o.WebSocket == nil:
+			return "", "the WebSocket did not open again"
+		case o.WebSocket.Lost != nil && wire.RefusalOf(o.WebSocket.Lost) == wire.TimedOut:
+			return "", "slow path: no such message in time"
+		case o.WebSocket.Lost != nil:
+			return "lost at " + sizeText(o.WebSocket.Size), "no such message: " + wire.RefusalOf(o.WebSocket.Lost)
+		}
+		return Kept, x.sent
+	}
+	return g.examineMessages(ctx, x)
 }
 
-func decideUpgrade(o Outcome) Fact {
-	const name, sent = "websocket.upgrade", "Upgrade: websocket"
-	switch {
-	case o.Refusal != "":
-		return refusedFact(name, sent, o.Refusal)
-	case o.Status == http.StatusSwitchingProtocols:
-		return NewFact(name, Yes, sent, sent)
+// examineMessages opens more WebSockets if a message was lost, because an error can also close a WebSocket.
+func (g *Group) examineMessages(ctx context.Context, x experiment) error {
+	lost := map[string]int{}
+	var last result
+	for range maxPairs {
+		o, err := g.ask(ctx, x.send, x.probe())
+		if err != nil {
+			return err
+		}
+		if !o.Arrived() {
+			continue
+		}
+		if last.value, last.received = x.read(o); last.value == "" {
+			break
+		}
+		if lost[last.value]++; last.value == Kept && lost[Kept] == 2 || last.value != Kept && lost[last.value] >= g.Engine.needed(1) && lost[Kept] == 0 {
+			g.conclude(x, last)
+			return nil
+		}
 	}
-	return NewFact(name, No, sent, "a request without Upgrade, or an HTTP/1.0 request")
-}
-
-func decideMessages(size int, err error) Fact {
-	const name = "websocket.messages"
-	sent := "messages of up to " + sizeText(size)
-	if err == nil {
-		return NewFact(name, Kept, sent, sent)
-	}
-	return NewFact(name, "lost at "+sizeText(size), sent, "no such message: "+wire.RefusalOf(err))
+	g.Unknown(x.fact, cmp.Or(describeCounts(lost), "errors"))
+	return nil
 }
 
 func sizeText(bytes int) string { return formatSize(bytes) + "B" }
@@ -109,18 +112,50 @@ func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error 
 	return err
 }
 
+// openWebSocket opens a WebSocket and exchanges messages. A proxy may write the response to the handshake itself, so that the first message
+// also proves that the Echo has received the handshake. The library checks the response. The URL is a placeholder, because the group knows
+// the address.
+func (g *Group) openWebSocket(ctx context.Context) (*wire.Response, error) {
+	h := &webSocketHandshake{group: g}
+	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
+	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
+	if c == nil {
+		if h.response == nil {
+			return nil, cmp.Or(h.err, err)
+		}
+		if h.response.Status == http.StatusSwitchingProtocols { // clients do not accept the handshake
+			h.response.WebSocket = &wire.WebSocket{Subprotocol: h.response.Header.Get("Sec-WebSocket-Protocol"), Size: 100, Lost: err}
+		}
+		return h.response, nil
+	}
+	defer func() { _ = c.CloseNow() }() // the connection needs no closing handshake
+	a, ws := h.response, &wire.WebSocket{Subprotocol: c.Subprotocol()}
+	a.WebSocket = ws
+	if g.Known.Controls {
+		c.SetReadLimit(wire.MaxBody)
+		_, data, err := c.Read(ctx) // the Echo's first message
+		if err != nil {
+			return nil, err
+		}
+		ws.Handshake = g.JudgeMessage(a, h.nonce, data)
+	}
+	for _, ws.Size = range []int{100, largeMessage} {
+		if ws.Lost = exchangeMessage(ctx, c, wire.Filler(ws.Size)); ws.Lost != nil {
+			break
+		}
+	}
+	if !a.Proven && ws.Size == largeMessage { // only the Echo returns messages
+		a.Proven, a.Claims = true, &proof.Claims{}
+	}
+	return a, nil
+}
+
 // webSocketHandshake sends a WebSocket handshake in the same form as other requests, and keeps the response.
 type webSocketHandshake struct {
 	group    *Group
+	nonce    string
 	response *wire.Response // nil if there was no response
 	err      error          // why there was no response
-}
-
-// dial opens a WebSocket. The library checks the response. The URL is a placeholder, because the group knows the address.
-func (h *webSocketHandshake) dial(ctx context.Context) (*websocket.Conn, error) {
-	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
-	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
-	return c, err
 }
 
 // RoundTrip implements http.RoundTripper. If the response rejects the handshake, RoundTrip returns an error so that the library does not
@@ -135,6 +170,9 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 		path += "?echo.handshake=true"
 	}
 	s, err := h.group.Open(r.Context(), &wire.Request{Path: path, Fields: fields})
+	if s != nil {
+		h.nonce = s.Nonce
+	}
 	if err != nil {
 		h.err = err
 		return nil, err
@@ -167,62 +205,53 @@ func (s bufferedStream) Read(p []byte) (int, error) {
 
 // examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441) if the path announces support for it.
 func examineExtendedConnect(ctx context.Context, g *Group) error {
-	announced, a, err := g.ExtendedConnect(ctx, &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")})
-	if ended := over(ctx, err); ended != nil {
-		return ended
-	}
-	g.Add(decideExtendedConnect(announced, a, err))
-	if announced && (a == nil || !a.Proven) {
-		return g.Confirm(ctx)
-	}
-	return nil
-}
-
-func decideExtendedConnect(announced bool, a *wire.Response, err error) Fact {
-	const name, sent = "websocket.http2", "a WebSocket over HTTP/2 (RFC 8441)"
 	const announcement = "SETTINGS_ENABLE_CONNECT_PROTOCOL of 1"
-	switch {
-	case !announced && err != nil:
-		return NewFact(name, No, sent, "nothing: "+err.Error())
-	case !announced:
-		return NewFact(name, No, sent, "no "+announcement)
-	case err != nil:
-		return refusedFact(name, sent, wire.RefusalOf(err))
-	case !a.Proven:
-		return refusedFact(name, sent, a.Refusal())
-	case a.Status/100 != 2:
-		return NewFact(name, "refused "+strconv.Itoa(a.Status), sent, announcement+", then "+strconv.Itoa(a.Status)+" from the Echo")
-	}
-	return NewFact(name, Yes, sent, announcement+", and a WebSocket")
+	return g.find(ctx, experiment{fact: "websocket.http2", sent: "a WebSocket over HTTP/2 (RFC 8441)",
+		probe: func() *wire.Request {
+			return &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")}
+		},
+		send: g.ExtendedConnect,
+		read: func(o Outcome) (string, string) {
+			if o.Status/100 != 2 {
+				return "refused " + strconv.Itoa(o.Status), announcement + ", then " + strconv.Itoa(o.Status) + " from the Echo"
+			}
+			return Yes, announcement + ", and a WebSocket"
+		},
+		refused: func(o Outcome) (string, string) {
+			if o.Refusal == wire.NotAnnounced {
+				return No, "no " + announcement
+			}
+			return withHTTP2(o.Refusal)
+		}})
 }
 
-// examineScheme determines which scheme proxies report for a handshake. It uses the handshake that the Echo received, if known. Otherwise,
-// it sends a handshake to a path at which the Echo describes requests. Only proxies treat this request as a handshake.
-func examineScheme(ctx context.Context, g *Group, received *wire.Description) error {
-	if received != nil {
-		g.Add(decideScheme(Outcome{Response: &wire.Response{Description: received}}))
-		return nil
-	}
+// examineScheme determines which scheme proxies report for a handshake. It sends a handshake to a path at which the Echo describes requests.
+// Only proxies treat this request as a handshake.
+func examineScheme(ctx context.Context, g *Group) error {
+	const name = "websocket.proto"
 	if reason := Descriptions(g.Known); reason != "" {
-		g.Skip("websocket.proto", reason)
+		g.Skip(name, reason)
 		return nil
 	}
 	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13",
 		"Sec-WebSocket-Key", "cGF0aGNoZWNrcGF0aGNoZQ==", "Origin", g.Scheme+"://"+g.Host)
-	return g.Examine(ctx, &wire.Request{Path: PlainPath, Fields: fields}, decideScheme)
+	return g.find(ctx, experiment{fact: name, sent: "a WebSocket handshake",
+		probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: fields} },
+		read: described(func(e *wire.Description) (string, string) {
+			f := decideScheme(e)
+			return f.Value, f.Received
+		})})
 }
 
 // decideScheme returns the scheme that proxies report for a handshake.
-func decideScheme(o Outcome) Fact {
+func decideScheme(e *wire.Description) Fact {
 	const name, sent = "websocket.proto", "a WebSocket handshake"
-	e := o.Described()
-	if e == nil {
-		return refusedFact(name, sent, o.Refusal)
-	}
 	for _, header := range []string{"X-Forwarded-Proto", "Forwarded"} {
 		values := e.Reported(header, "proto")
 		received := header + ": " + strings.Join(e.Values(header), "; ")
 		switch {
+		case slices.ContainsFunc(e.Values(header), isRedacted):
+			return unknown(name, "the Echo redacts "+header)
 		case len(values) > 1 && header != "Forwarded": // Forwarded is a list by design
 			return NewFact(name, "list", sent, received)
 		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):

@@ -57,6 +57,13 @@ func handshakeWith(t *testing.T, server http.Handler) *webSocketHandshake {
 	return &webSocketHandshake{group: &Group{Known: &Known{}, Client: &wire.Client{Target: target, Limits: wire.NewLimits()}}}
 }
 
+func dialWith(t *testing.T, h *webSocketHandshake) (*websocket.Conn, error) {
+	t.Helper()
+	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}}
+	c, _, err := websocket.Dial(t.Context(), "ws://echo", options) //nolint:bodyclose // the library closes it
+	return c, err
+}
+
 // TestExchangeMessage reads messages that arrive in different forms (RFC 6455, 5.4).
 func TestExchangeMessage(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -78,7 +85,7 @@ func TestExchangeMessage(t *testing.T) {
 		"more than a run reads":      {strings.Repeat("\x89\x7d"+strings.Repeat("x", 125), 10_000) + "\x81\x02ab", false},
 	} {
 		h := handshakeWith(t, sending(c.frames))
-		connection, err := h.dial(t.Context())
+		connection, err := dialWith(t, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +106,7 @@ func TestWebSocketHandshake_redirect(t *testing.T) {
 		received.Add(1)
 		http.Redirect(w, r, "/login", http.StatusFound)
 	}))
-	_, err := h.dial(t.Context())
+	_, err := dialWith(t, h)
 	if err == nil || h.response == nil || h.response.Status != http.StatusFound || received.Load() != 1 {
 		t.Errorf("after %d requests the response is %+v, %v", received.Load(), h.response, err)
 	}

@@ -28,8 +28,9 @@ type Client struct {
 	Limits  *Limits
 	Echo    proof.Echo
 	Agent   string
-	Headers []Field // added to each request, except headers that the request already has
-	MaxTLS  uint16  // the latest TLS version that the client offers; 0 means any
+	Headers []Field       // added to each request, except headers that the request already has
+	MaxTLS  uint16        // the latest TLS version that the client offers; 0 means any
+	Slow    time.Duration // how much longer than usual the client waits, because the path is slow
 
 	mutex  sync.Mutex
 	nonces []string
@@ -46,7 +47,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 		end()
 		return nil, err
 	}
-	deadline := time.Now().Add(cmp.Or(r.Timeout, Timeout))
+	deadline := time.Now().Add(cmp.Or(r.Timeout, Timeout) + c.Slow)
 	setDeadline, raw := connection.SetDeadline(deadline), connection
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // makes reads and writes fail
 	config := c.TLSConfig("http/1.1")
@@ -59,7 +60,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 	}
 	r.Nonce = cmp.Or(r.Nonce, NewNonce())
 	limited := &io.LimitedReader{R: connection, N: maxHeader}
-	s := &Stream{Conn: connection, limited: limited, Reader: bufio.NewReaderSize(limited, 4<<10), method: r.methodOrGet(), Nonce: r.Nonce,
+	s := &Stream{Conn: connection, limited: limited, deadline: deadline, Reader: bufio.NewReaderSize(limited, 4<<10), method: r.methodOrGet(), Nonce: r.Nonce,
 		Began: time.Now(), end: sync.OnceFunc(func() { // a stream may be closed twice
 			stop()
 			end()
@@ -76,7 +77,7 @@ func (c *Client) SendNext(s *Stream, r *Request) error {
 	if err := c.Limits.Count(); err != nil {
 		return err
 	}
-	if err := s.SetDeadline(time.Now().Add(cmp.Or(r.Timeout, Timeout))); err != nil {
+	if err := s.SetDeadline(time.Now().Add(cmp.Or(r.Timeout, Timeout) + c.Slow)); err != nil {
 		return err
 	}
 	s.Nonce = NewNonce()
@@ -93,7 +94,10 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer func() { _ = s.Close() }() // only the data read so far matters
-	writing.Go(func() {              // the server may respond before the end of the body, so that writing fails
+	if len(r.Body) > MaxBody && s.respondsWithin(c.Slow+minWait) {
+		return c.Read(s, MaxBody) // a server that refuses the body by its length does not need it
+	}
+	writing.Go(func() { // the server may respond before the end of the body, so that writing fails
 		switch {
 		case !r.Chunked && len(r.Body) > 0:
 			_, _ = s.Write(r.Body)
@@ -139,23 +143,33 @@ func (c *Client) ReadHeader(s *Stream) (*http.Response, *Response, error) {
 	return response, a, nil
 }
 
-// Judge determines whether a response comes from the Echo, and whether it is a response to an earlier request.
+// Judge determines whether a response comes from the Echo, whether it is a response to an earlier request, and whether it arrives with the
+// status and the fields that the Echo sent.
 func (c *Client) Judge(a *Response, nonce string) {
 	values := a.Header.Values(proof.ResponseHeader)
 	if len(values) != 1 {
 		return
 	}
-	if claims, ok := c.Echo.Verify(nonce, values[0]); ok {
-		a.Attempt, a.Proven = claims.Attempt, true
-		return
-	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	for _, earlier := range c.nonces {
-		if _, ok := c.Echo.Verify(earlier, values[0]); ok {
-			a.Proven, a.Cached = true, true
+	if a.Claims, a.Proven = c.Echo.Verify(nonce, values[0]); !a.Proven {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		for _, earlier := range c.nonces {
+			if claims, ok := c.Echo.Verify(earlier, values[0]); ok {
+				a.Claims, a.Proven, a.Cached = claims, true, true
+			}
 		}
 	}
+}
+
+// JudgeMessage judges a response by a message that encloses a proof, and returns the description in the message.
+func (c *Client) JudgeMessage(a *Response, nonce string, message []byte) *Description {
+	value, text := proof.Split(message)
+	claims, ok := c.Echo.Verify(nonce, value)
+	if !ok || proof.Digest(text) != claims.Body {
+		return nil
+	}
+	a.Claims, a.Proven, a.Cached = claims, true, false
+	return ParseDescription(text)
 }
 
 // Roots returns the trusted authorities: the browsers' roots, and the given PEM certificates.
@@ -175,6 +189,9 @@ func Roots(ca []byte) (*x509.CertPool, error) {
 	pool.AppendCertsFromPEM(ca)
 	return pool, nil
 }
+
+// minWait is the minimum time for which a large body is held back, because the header may suffice for a refusal.
+const minWait = 50 * time.Millisecond
 
 const (
 	// MaxRequests, MaxBytes, and maxOpen limit the requests, the bytes sent and received, and the concurrent connections of a run.

@@ -23,7 +23,7 @@ import (
 
 // DoHTTP2 sends a request over HTTP/2 on a new connection, and reads the response.
 func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, Timeout))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, Timeout)+c.Slow)
 	defer cancel()
 	response, end, err := c.RoundTripHTTP2(ctx, r) //nolint:bodyclose // end closes it
 	if err != nil {
@@ -31,8 +31,8 @@ func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
 	}
 	defer end()
 	a := &Response{Status: response.StatusCode, Header: response.Header, TLS: response.TLS}
-	a.readBody(response, MaxBody)
 	c.Judge(a, r.Nonce)
+	a.readBody(response, MaxBody)
 	return a, nil
 }
 
@@ -103,42 +103,48 @@ const maxFrame = 16 << 10
 
 var errStreamReset = errors.New("the stream was reset")
 
+// NotAnnounced is the refusal of a request that a server's settings do not allow.
+const NotAnnounced = "not announced"
+
+var errNotAnnounced = errors.New(NotAnnounced)
+
 // ExtendedConnect sends a WebSocket handshake over HTTP/2 (RFC 8441) if the server announces support for it. net/http cannot send this
 // handshake. Only the header of the response is read.
-func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (announced bool, a *Response, err error) {
+func (c *Client) ExtendedConnect(ctx context.Context, r *Request) (*Response, error) {
 	end, err := c.Limits.Begin(ctx)
 	if err != nil {
-		return false, nil, err
+		return nil, err
 	}
 	defer end()
 	connection, err := c.Connect(ctx, c.Limits)
 	if err != nil {
-		return false, nil, err
+		return nil, err
 	}
 	raw := connection
 	defer func() { _ = raw.Close() }() // only the data read so far matters
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
-	if err := raw.SetDeadline(time.Now().Add(Timeout)); err != nil {
-		return false, nil, err
+	if err := raw.SetDeadline(time.Now().Add(Timeout + c.Slow)); err != nil {
+		return nil, err
 	}
 	if connection, err = c.secure(ctx, raw, c.TLSConfig("h2")); err != nil {
-		return false, nil, fmt.Errorf("%w: %w", ErrNoHTTP2, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoHTTP2, err)
 	}
 	framer, announced, err := readSettings(connection)
 	if err != nil {
-		return false, nil, fmt.Errorf("%w: %w", ErrNoHTTP2, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoHTTP2, err)
 	}
 	if !announced {
-		return false, nil, nil
+		return nil, errNotAnnounced
 	}
 	r.Nonce = NewNonce()
 	if err := writeConnect(framer, c, r); err != nil {
-		return true, nil, err
+		return nil, err
 	}
-	if a, err = readConnect(framer); err == nil {
+	a, err := readConnect(framer)
+	if err == nil {
 		c.Judge(a, r.Nonce)
 	}
-	return true, a, err
+	return a, err
 }
 
 // readSettings begins an HTTP/2 connection, and reports whether the server's settings announce extended CONNECT.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/echo-operator/echo-operator/internal/proof"
 )
 
 // Stream is a connection on which a request was sent.
@@ -27,12 +30,23 @@ type Stream struct {
 	Nonce   string
 	Began   time.Time
 	end     func()
+
+	deadline time.Time
 }
 
 // Close implements net.Conn.
 func (s *Stream) Close() error {
 	defer s.end()
 	return s.Conn.Close()
+}
+
+// respondsWithin reports whether a response arrives within the given time.
+func (s *Stream) respondsWithin(d time.Duration) bool {
+	if s.SetReadDeadline(time.Now().Add(d)) != nil {
+		return false
+	}
+	_, err := s.Reader.Peek(1)
+	return s.SetReadDeadline(s.deadline) == nil && err == nil
 }
 
 // Allow sets how many more bytes can be read.
@@ -49,19 +63,32 @@ type Response struct {
 	Header   http.Header
 	Trailers http.Header
 	Interim  []int  // the status codes of the interim responses
+	Continue int    // the status that arrived before the body was sent; 0 if there was none, or the body was sent at once
 	Body     []byte // the beginning of the body
 	Size     int64  // size of the received part of the body
 
-	Proven      bool // the response comes from the Echo
-	Cached      bool // the response is to an earlier request
-	Attempt     int  // how many requests with this nonce the Echo has received
-	Description *Description
+	Proven      bool          // the response comes from the Echo
+	Cached      bool          // the response is to an earlier request
+	Claims      *proof.Claims // what the Echo asserts about the request and the response; nil unless the response is proven
+	Changed     bool          // the body is not the one that the Echo sent
+	Description *Description  // nil unless the Echo describes the request, and the body is the one that the Echo sent
 
-	Local  netip.AddrPort
-	Remote string // host and port
-	TLS    *tls.ConnectionState
-	Took   time.Duration // the time until the header arrived
-	Closed bool          // the server closes the connection after the response
+	Arrivals  []time.Duration // when the events of a stream arrived
+	Earlier   []*Response     // the responses that arrived earlier on the same connection
+	WebSocket *WebSocket      // nil unless the request opened a WebSocket
+	Local     netip.AddrPort
+	Remote    string // host and port
+	TLS       *tls.ConnectionState
+	Took      time.Duration // the time until the header arrived
+	Closed    bool          // the server closes the connection after the response
+}
+
+// WebSocket is what happened on a WebSocket.
+type WebSocket struct {
+	Subprotocol string
+	Handshake   *Description // nil unless the Echo describes the handshake
+	Size        int          // of the last message, in bytes
+	Lost        error        // why this message did not return; nil if it did
 }
 
 func (a *Response) readBody(response *http.Response, limit int64) {
@@ -70,8 +97,23 @@ func (a *Response) readBody(response *http.Response, limit int64) {
 	rest, _ := io.Copy(io.Discard, io.LimitReader(response.Body, limit-int64(len(a.Body))+1))
 	a.Size = int64(len(a.Body)) + rest
 	a.Trailers = response.Trailer
-	a.Description = ParseDescription(a.Body) // the Echo's default Content-Type may be any text
+	if a.Claims == nil || a.Claims.Body == "" || response.Request != nil && response.Request.Method == http.MethodHead {
+		return
+	}
+	text := a.Body
+	if a.Header.Get("Content-Encoding") == "gzip" { // the Echo signs the text before a proxy compresses it
+		if reader, err := gzip.NewReader(bytes.NewReader(a.Body)); err == nil {
+			text, _ = io.ReadAll(io.LimitReader(reader, MaxBody))
+		}
+	}
+	a.Changed = proof.Digest(text) != a.Claims.Body
+	if a.Claims.Describes && !a.Changed {
+		a.Description = ParseDescription(text)
+	}
 }
+
+// These are refusals: of a request that got no response in time, and of an HTTP/2 request on a path without HTTP/2.
+const TimedOut, NoHTTP2 = "time out", "no HTTP/2"
 
 // RefusalOf returns a name for the reason why a request got no response.
 func RefusalOf(err error) string {
@@ -79,10 +121,14 @@ func RefusalOf(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "no connection"
+	case errors.Is(err, ErrNoHTTP2):
+		return NoHTTP2
+	case errors.Is(err, errNotAnnounced):
+		return NotAnnounced
 	case errors.Is(err, ErrHandshake):
 		return "handshake"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timedOut) && timedOut.Timeout():
-		return "time out"
+		return TimedOut
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, errStreamReset):
 		return "reset"
 	}

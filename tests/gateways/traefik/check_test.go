@@ -44,7 +44,8 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 			e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), Hostnames: []string{traefik.host("web")},
 				ParentRefs: []v1.EchoGatewayReference{{Name: "public", Namespace: traefik.namespace}}}
 			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "*/2 * * * *", CAConfigMap: "gateway",
-				Expect: []v1.EchoExpectation{{Fact: "client.spoofable", Values: []string{"no"}}, {Fact: "tls.trust", Values: []string{"yes"}}}}}
+				Expect: []v1.EchoExpectation{{Fact: "client.spoofable[X-Forwarded-For]", Values: []string{"not found"}},
+					{Fact: "tls.trust", Values: []string{"yes"}}}}}
 		}))).To(Succeed())
 		expectURL(ctx, namespace, "web")
 		expectCheck(ctx, namespace, v1.CheckPassed, "")
@@ -57,7 +58,7 @@ var _ = Describe("a check of Traefik", Ordered, func() {
 	It("fails within one schedule when the gateway trusts headers from clients", func(ctx SpecContext) {
 		began := time.Now()
 		traefik.run(ctx, "--entryPoints.websecure.forwardedHeaders.insecure=true")
-		expectCheck(ctx, namespace, v1.CheckFailed, "client.spoofable")
+		expectCheck(ctx, namespace, v1.CheckFailed, "client.spoofable[X-Forwarded-For]")
 		AddReportEntry("the status reports the failure after", time.Since(began).Round(time.Second).String())
 		echo := echoNow(ctx, Default, namespace, "web")
 		AddReportEntry("message", echo.Status.Checks[0].Message)
