@@ -245,8 +245,8 @@ func spoofingExperiment(s spoofing) experiment {
 		refused: func(o Outcome) (string, string) { return "refused " + o.Refusal, describeRefusal(o.Refusal) }}
 }
 
-// decideSpoofing determines whether a spoofed value, which a plain request does not have, arrives, and whether another value follows it. The Echo may redact the header, in which
-// case only a value that arrives alone can be recognized.
+// decideSpoofing determines whether a spoofed value, which a plain request does not have, arrives, and whether another value follows it. The
+// Echo may redact the header, in which case only a value that arrives alone can be recognized.
 func decideSpoofing(name, sent string, plain, e *wire.Description) (value string, isKnown bool) {
 	if values := e.Values(name); slices.ContainsFunc(values, isRedacted) {
 		return Yes, isUnchanged(sent, values)
@@ -254,7 +254,9 @@ func decideSpoofing(name, sent string, plain, e *wire.Description) (value string
 	value = NotFound
 	want := addressesIn(sent)
 	for _, element := range e.Reported(name, "for") {
-		isSpoofed := !slices.Contains(plain.Reported(name, "for"), element) && (element == sent || slices.ContainsFunc(addressesIn(element), func(a netip.Addr) bool { return slices.Contains(want, a) }))
+		isOfPath := slices.Contains(plain.Reported(name, "for"), element)
+		hasAddress := slices.ContainsFunc(addressesIn(element), func(a netip.Addr) bool { return slices.Contains(want, a) })
+		isSpoofed := !isOfPath && (element == sent || hasAddress)
 		switch {
 		case isSpoofed:
 			value = Yes

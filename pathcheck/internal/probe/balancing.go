@@ -115,7 +115,8 @@ func (g *Group) sendCookie(ctx context.Context, cookie string) (map[string]int, 
 
 // shareConnection returns the experiment that sends requests on one connection while it remains open.
 func (g *Group) shareConnection() experiment {
-	return experiment{fact: "loadBalancing.keepAlive", sent: fmt.Sprintf("%d requests on one connection", connectionRequests), requests: connectionRequests,
+	return experiment{fact: "loadBalancing.keepAlive", requests: connectionRequests,
+		sent: fmt.Sprintf("%d requests on one connection", connectionRequests),
 		probe: func() *wire.Request {
 			return &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
 		},

@@ -86,7 +86,7 @@ const maxAlone = 6
 // identifier is a header that links the logs and traces of a request.
 type identifier struct {
 	fact, header string
-	sent         []string // values of which a proxy may keep only some
+	sent         []string // values; a proxy may keep only some
 	part         int      // the length of the part of the value that proxies must not change
 }
 

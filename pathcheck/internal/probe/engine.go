@@ -103,8 +103,8 @@ func (e *Engine) control(o Outcome, began time.Time) error {
 	return nil
 }
 
-// needed returns how many refused probes, each of which consists of several requests, errors alone would explain with a probability below
-// chance.
+// needed returns how many refused probes errors alone would explain with a probability below chance. Each probe consists of the given number
+// of requests.
 func (e *Engine) needed(requests int) int {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

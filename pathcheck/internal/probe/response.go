@@ -139,7 +139,7 @@ func (g *Group) readEvents(ctx context.Context, r *wire.Request) (*wire.Response
 		return a, err
 	}
 	read := readEvent
-	if a.Header.Get("Content-Encoding") != "" { // events cannot be told apart, but pieces can
+	if a.Header.Get("Content-Encoding") != "" { // events are not readable, but pieces arrive at the same times
 		read = func(r io.Reader) error { _, err := r.Read(make([]byte, wire.MaxBody)); return err }
 	}
 	a.Arrivals, err = readUntil(response.Body, s.Began, read)
