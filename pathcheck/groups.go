@@ -28,9 +28,9 @@ func groups() []group {
 		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions},
 		{name: "client", examine: probe.ExamineClient, needs: probe.Descriptions},
 		{name: "tls", examine: probe.ExamineTLS, needs: probe.Nothing},
-		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions, last: true}, // large bodies delay other requests
+		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions, last: true}, // large bodies and messages delay other requests
 		{name: "response", examine: probe.ExamineResponse, needs: probe.Nothing},
-		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing},
+		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing, last: true},
 		{name: "grpc", examine: probe.ExamineGRPC, needs: probe.Nothing},
 		{name: "retries", examine: probe.ExamineRetries, needs: probe.Controls},
 		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Nothing},

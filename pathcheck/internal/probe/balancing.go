@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,11 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
-// connectionRequests is the number of requests on a shared connection, and cookieRequests is the number of requests with a cookie.
-const connectionRequests, cookieRequests = 6, 8
+// connectionRequests is the number of requests on a shared connection.
+const connectionRequests = 6
+
+// sameByChance returns the probability with which random load balancing sends all of several requests to one pod.
+func sameByChance(pods, requests int) float64 { return math.Pow(1/float64(pods), float64(requests-1)) }
 
 // ExamineLoadBalancing compares the first, plain requests, each on a separate connection, with requests on one connection, and with
 // requests that send back the path's cookie.
@@ -46,10 +50,15 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 	}
 	g.Add(Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(pods)), sent, describeCounts(pods))))
 	affinity, received, err := g.affinity(ctx, pods, r)
-	if err == nil {
+	switch {
+	case err != nil:
+		return err
+	case affinity == "":
+		g.Unknown("loadBalancing.affinity", received)
+	default:
 		g.Add(Detail(NewFact("loadBalancing.affinity", affinity, "", received)))
 	}
-	return err
+	return nil
 }
 
 // affinity determines what keeps a client at one pod. shared is the result of requests on one connection.
@@ -65,18 +74,35 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int, shared result
 		return "one pod", received + ": there is only one pod, or the client's address determines the pod", nil
 	}
 	if cookie := g.Known.cookie(); cookie != "" {
-		kept, err := g.sendCookie(ctx, cookie)
-		if received = "with the cookie " + describeCounts(kept) + "; " + received; len(kept) == 1 && total(kept) > cookieRequests/2 {
+		kept, err := g.sendCookie(ctx, cookie, len(pods))
+		if received = "with the cookie " + describeCounts(kept) + "; " + received; len(kept) == 1 && sameByChance(len(pods), total(kept)) < chance {
 			return "cookie", received, err
 		}
 		if err != nil {
 			return "", "", err
 		}
 	}
-	if len(together) == 1 && total(together) == connectionRequests {
-		return "connection", received, nil
+	same := sameByChance(len(pods), connectionRequests)
+	for range maxPairs {
+		switch {
+		case len(together) != 1 || total(together) != connectionRequests:
+			return None, received, nil
+		case same < chance:
+			return "connection", received, nil
+		}
+		o, err := g.ask(ctx, g.shareConnection().send, g.shareConnection().probe())
+		if err != nil {
+			return "", "", err
+		}
+		if o.Arrived() {
+			same *= sameByChance(len(pods), connectionRequests)
+			together = map[string]int{}
+			for _, each := range append(o.Earlier, o.Response) {
+				together[g.podOf(each)]++
+			}
+		}
 	}
-	return None, received, nil
+	return "", "errors", nil
 }
 
 // cookie returns a cookie that the path sets, but not the Echo.
@@ -98,10 +124,13 @@ func (g *Group) podOf(a *wire.Response) string {
 	return a.Claims.Server
 }
 
+// maxCookieRequests is the maximum number of requests with a cookie. Errors may cost some of them.
+const maxCookieRequests = 30
+
 // sendCookie sends requests with a cookie on separate connections, and counts the pods that respond.
-func (g *Group) sendCookie(ctx context.Context, cookie string) (map[string]int, error) {
+func (g *Group) sendCookie(ctx context.Context, cookie string, known int) (map[string]int, error) {
 	pods := map[string]int{}
-	for range cookieRequests {
+	for requests := 0; requests < maxCookieRequests && len(pods) < 2 && sameByChance(known, total(pods)) >= chance; requests++ {
 		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath, Fields: wire.Fields("Cookie", cookie)})
 		if err != nil {
 			return nil, err

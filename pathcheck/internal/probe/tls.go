@@ -90,13 +90,13 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 // handshake returns a function that connects with changed TLS settings, but sends no request. Its response is not from the Echo.
 func (g *Group) handshake(change func(*tls.Config), protocols ...string) sender {
 	return func(ctx context.Context, _ *wire.Request) (*wire.Response, error) {
-		ctx, cancel := context.WithTimeout(ctx, wire.Timeout+g.Slow)
-		defer cancel()
 		end, err := g.Limits.Begin(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer end()
+		ctx, cancel := context.WithTimeout(ctx, wire.Timeout+g.Slow)
+		defer cancel()
 		connection, err := g.Connect(ctx, g.Limits)
 		if err != nil {
 			return nil, err

@@ -23,8 +23,6 @@ import (
 
 // DoHTTP2 sends a request over HTTP/2 on a new connection, and reads the response.
 func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, Timeout)+c.Slow)
-	defer cancel()
 	response, end, err := c.RoundTripHTTP2(ctx, r) //nolint:bodyclose // end closes it
 	if err != nil {
 		return nil, err
@@ -54,9 +52,11 @@ func (c *Client) RoundTripHTTP2(ctx context.Context, r *Request) (*http.Response
 	transport := &http.Transport{Protocols: protocols, DisableCompression: true, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader,
 		TLSClientConfig: c.TLSConfig(),
 		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return c.Connect(ctx, c.Limits) }}
+	ctx, timedOut := context.WithTimeout(ctx, cmp.Or(r.Timeout, Timeout)+c.Slow)
 	attempt, cancel := context.WithCancelCause(ctx)
 	stop := func() {
 		cancel(nil)
+		timedOut()
 		end()
 		transport.CloseIdleConnections()
 	}
