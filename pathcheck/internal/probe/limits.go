@@ -74,8 +74,8 @@ const (
 	byEcho  = "Echo"
 )
 
-// climb finds the largest size that arrives, and adds the facts about the limit. Both bounds are tested several times: the control of each
-// pair has the largest size that arrives, and the probe has the next size.
+// climb finds the largest size that arrives, and adds the facts about the limit. The next size is tested several times, in pairs whose
+// control has the largest size that arrives, or the smallest if large sizes take long.
 func (g *Group) climb(ctx context.Context, l ladder) error {
 	low, high := -1, len(l.sizes) // the indexes of the largest size that arrived, and of the smallest size that was refused
 	for next := l.first(high); ; {

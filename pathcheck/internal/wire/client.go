@@ -143,8 +143,7 @@ func (c *Client) ReadHeader(s *Stream) (*http.Response, *Response, error) {
 	return response, a, nil
 }
 
-// Judge determines whether a response comes from the Echo, whether it is a response to an earlier request, and whether it arrives with the
-// status and the fields that the Echo sent.
+// Judge determines whether a response comes from the Echo, and whether it is a response to an earlier request. It keeps the Echo's claims.
 func (c *Client) Judge(a *Response, nonce string) {
 	values := a.Header.Values(proof.ResponseHeader)
 	if len(values) != 1 {

@@ -155,10 +155,8 @@ type Description struct {
 	Pod                       string
 	TLS                       *struct{ Version, ServerName, CipherSuite string }
 	Request                   struct {
-		Time          time.Time
-		HeaderNames   []string
-		ContentLength int64
-		Body          *struct {
+		HeaderNames []string
+		Body        *struct {
 			Size   int64
 			SHA256 string
 		}
