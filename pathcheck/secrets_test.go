@@ -246,7 +246,7 @@ func TestCommand_certificate(t *testing.T) {
 	}
 	with, output := runCommand(t, "--cert="+folder+"/tls.crt", "--key="+folder+"/tls.key", server.URL)
 	expectFacts(t, with, map[string]string{"tls.termination": "proxy", "tls.alpn": "h2", "websocket.upgrade": probe.Yes, "request.http2": "HTTP/1.1",
-		"websocket.http2": probe.No, "tls.minVersion": "TLS 1.2"})
+		"tls.minVersion": "TLS 1.2"})
 	if len(with.NotTested) > 0 {
 		t.Errorf("with a certificate: %s", output)
 	}

@@ -35,7 +35,7 @@ func transparentTruth() truths {
 		"HTTP/1.1":     "request.version request.http2",
 		"streamed":     "body.request response.stream",
 		"yes":          "websocket.upgrade loadBalancing.keepAlive",
-		"no":           "response.cached websocket.http2 grpc.unary",
+		"no":           "response.cached grpc.unary",
 		"0":            "retries.get retries.post retries.reset",
 		"Echo":         "request.headers.size.by request.headers.number.by request.url.size.by",
 		"*":            "path.errors latency.p50 latency.p99 latency.direct.p50 latency.direct.p99",

@@ -107,7 +107,6 @@ func responseFacts() []Definition {
 		{"websocket.subprotocol", "whether a connection becomes a WebSocket, with its subprotocol"},
 		{"websocket.messages", "whether the Echo's replies to short and long messages arrive"},
 		{"websocket.proto", "the scheme that proxies report for a handshake: http, https, ws, wss, list, or not reported"},
-		{"websocket.http2", "whether the path announces WebSockets over HTTP/2, and forwards them"},
 		{"grpc.unary", "whether calls receive responses with trailers"},
 		{"grpc.stream", "whether the messages of a stream arrive as they are sent"},
 		{"retries.get", "how many times a proxy retries a request after a 503 response"},

@@ -265,7 +265,7 @@ func (x *experiment) atOnce(o Outcome, pairs int, shown map[string]int, last res
 		return last, true
 	case o.Refusal == refusedByCache && !x.caches:
 		return result{"", describeRefusal(o.Refusal), o}, true
-	case o.Refusal == refusedByCache, o.Refusal == wire.NotAnnounced: // no error has this outcome
+	case o.Refusal == refusedByCache: // no error has this outcome
 		return x.refusal(o), true
 	case o.Refusal == wire.TimedOut && x.large && pairs > 1:
 		return result{"", "slow path: no response in time", o}, true

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -20,13 +19,8 @@ import (
 // largeMessage is the size of the larger WebSocket message.
 const largeMessage = 256 << 10
 
-// ExamineWebSocket examines WebSockets over HTTP/1.1 and HTTP/2.
+// ExamineWebSocket opens WebSockets and sends messages.
 func ExamineWebSocket(ctx context.Context, g *Group) error {
-	return g.Each(ctx, examineUpgrade, examineExtendedConnect)
-}
-
-// examineUpgrade opens WebSockets and sends messages.
-func examineUpgrade(ctx context.Context, g *Group) error {
 	x := experiment{fact: "websocket.upgrade", sent: "Upgrade: websocket",
 		probe: func() *wire.Request { return &wire.Request{Path: "/-/ws"} },
 		send:  func(ctx context.Context, _ *wire.Request) (*wire.Response, error) { return g.openWebSocket(ctx) },
@@ -201,28 +195,6 @@ func (s bufferedStream) Read(p []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
-}
-
-// examineExtendedConnect opens a WebSocket over HTTP/2 (RFC 8441) if the path announces support for it.
-func examineExtendedConnect(ctx context.Context, g *Group) error {
-	const announcement = "SETTINGS_ENABLE_CONNECT_PROTOCOL of 1"
-	return g.find(ctx, experiment{fact: "websocket.http2", sent: "a WebSocket over HTTP/2 (RFC 8441)",
-		probe: func() *wire.Request {
-			return &wire.Request{Path: "/-/ws", Fields: wire.Fields("Sec-WebSocket-Version", "13")}
-		},
-		send: g.ExtendedConnect,
-		read: func(o Outcome) (string, string) {
-			if o.Status/100 != 2 {
-				return "refused " + strconv.Itoa(o.Status), announcement + ", then " + strconv.Itoa(o.Status) + " from the Echo"
-			}
-			return Yes, announcement + ", and a WebSocket"
-		},
-		refused: func(o Outcome) (string, string) {
-			if o.Refusal == wire.NotAnnounced {
-				return No, "no " + announcement
-			}
-			return withHTTP2(o.Refusal)
-		}})
 }
 
 // examineScheme determines which scheme proxies report for a handshake. It sends a handshake to a path at which the Echo describes requests.

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -75,18 +74,22 @@ func TestLimits(t *testing.T) {
 
 // TestClient_DoHTTP2_sendsOnce sends requests to servers that repeatedly ask for a retry.
 func TestClient_DoHTTP2_sendsOnce(t *testing.T) {
-	for name, refuse := range map[string]func(*http2.Framer, uint32) error{
-		"the server goes away":   func(f *http2.Framer, _ uint32) error { return f.WriteGoAway(0, http2.ErrCodeNo, nil) },
-		"the stream is refused":  func(f *http2.Framer, id uint32) error { return f.WriteRSTStream(id, http2.ErrCodeRefusedStream) },
-		"the connection is lost": func(*http2.Framer, uint32) error { return nil },
+	for name, each := range map[string]struct {
+		refuse  func(*http2.Framer, uint32) error
+		refusal string
+	}{
+		"the server goes away":   {func(f *http2.Framer, _ uint32) error { return f.WriteGoAway(0, http2.ErrCodeNo, nil) }, NoHTTP2},
+		"the stream is refused":  {func(f *http2.Framer, id uint32) error { return f.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, "reset"},
+		"HTTP/1.1 is required":   {func(f *http2.Framer, id uint32) error { return f.WriteRSTStream(id, http2.ErrCodeHTTP11Required) }, NoHTTP2},
+		"the connection is lost": {func(*http2.Framer, uint32) error { return nil }, NoHTTP2},
 	} {
 		var received atomic.Int64
-		target, err := ParseTarget(echotest.Serve(t, refusing(&received, refuse)), "")
+		target, err := ParseTarget(echotest.Serve(t, refusing(&received, each.refuse)), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := &Client{Target: target, Limits: NewLimits()}
-		if _, err := c.DoHTTP2(t.Context(), &Request{Path: "/pathcheck"}); !errors.Is(err, ErrNoHTTP2) || received.Load() != 1 ||
+		if _, err := c.DoHTTP2(t.Context(), &Request{Path: "/pathcheck"}); err == nil || RefusalOf(err) != each.refusal || received.Load() != 1 ||
 			c.Limits.Taken() > 0 {
 			t.Errorf("%s: %d requests, %d places are taken, %v", name, received.Load(), c.Limits.Taken(), err)
 		}

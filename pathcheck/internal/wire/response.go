@@ -123,8 +123,6 @@ func RefusalOf(err error) string {
 		return "no connection"
 	case errors.Is(err, ErrNoHTTP2):
 		return NoHTTP2
-	case errors.Is(err, errNotAnnounced):
-		return NotAnnounced
 	case errors.Is(err, ErrHandshake):
 		return "handshake"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timedOut) && timedOut.Timeout():
