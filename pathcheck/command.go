@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -85,11 +86,41 @@ func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (
 	if err != nil {
 		return nil, err
 	}
+	options.limits = wire.NewLimits()
+	stop := showProgress(os.Stderr, options.limits)
 	report, err := Run(ctx, options)
+	stop()
 	if err != nil {
 		return nil, err
 	}
 	return report, formats()[c.output](report, out)
+}
+
+// showProgress writes the number of requests to a terminal each second, until the returned function removes it.
+func showProgress(terminal *os.File, limits *wire.Limits) (stop func()) {
+	info, err := terminal.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func() {}
+	}
+	began, done := time.Now(), make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		ticks := time.NewTicker(time.Second)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				_, _ = fmt.Fprintf(terminal, "\r%d requests, %.0fs", limits.Sent(), time.Since(began).Seconds())
+			case <-done:
+				_, _ = fmt.Fprint(terminal, "\r\x1b[K") // removes the line
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		writing.Wait()
+	}
 }
 
 func (c *Command) checkOutput() error {

@@ -14,29 +14,30 @@ import (
 
 // group is a row in the table of groups. A group consists of related facts that a run examines together.
 type group struct {
-	name    string
-	examine func(context.Context, *probe.Group) error
-	needs   func(*probe.Known) string // returns the reason why the group cannot be tested, or ""
-	optIn   bool                      // examined only if it is named
-	last    bool                      // examined alone, after the others
+	name     string
+	examine  func(context.Context, *probe.Group) error
+	needs    func(*probe.Known) string // returns the reason why the group cannot be tested, or ""
+	requests int                       // how many requests the group usually sends
+	optIn    bool                      // examined only if it is named
+	last     bool                      // examined alone, after the others
 }
 
 // groups returns the table of groups. The operator's list of groups is generated from this table. A report lists facts in the order of the
 // table.
 func groups() []group {
 	return []group{
-		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions},
-		{name: "client", examine: probe.ExamineClient, needs: probe.Descriptions},
-		{name: "tls", examine: probe.ExamineTLS, needs: probe.Nothing},
-		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions, last: true}, // large bodies and messages delay other requests
-		{name: "response", examine: probe.ExamineResponse, needs: probe.Nothing},
-		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing, last: true},
-		{name: "grpc", examine: probe.ExamineGRPC, needs: probe.Nothing},
-		{name: "retries", examine: probe.ExamineRetries, needs: probe.Controls},
-		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Nothing},
+		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions, requests: 80},
+		{name: "client", examine: probe.ExamineClient, needs: probe.Descriptions, requests: 10},
+		{name: "tls", examine: probe.ExamineTLS, needs: probe.Encrypted, requests: 6},
+		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions, requests: 25, last: true}, // large bodies and messages delay other requests
+		{name: "response", examine: probe.ExamineResponse, needs: probe.Nothing, requests: 40},
+		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing, requests: 4, last: true},
+		{name: "grpc", examine: probe.ExamineGRPC, needs: probe.Nothing, requests: 8},
+		{name: "retries", examine: probe.ExamineRetries, needs: probe.Controls, requests: 12},
+		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Nothing, requests: 12},
 		{name: "latency", examine: probe.ExamineLatency, needs: probe.Nothing},
-		{name: "timeouts", examine: probe.ExamineTimeouts, needs: probe.Controls, optIn: true},
-		{name: "outlierDetection", examine: probe.ExamineOutlierDetection, needs: probe.Controls, optIn: true, last: true},
+		{name: "timeouts", examine: probe.ExamineTimeouts, needs: probe.Controls, requests: 4, optIn: true},
+		{name: "outlierDetection", examine: probe.ExamineOutlierDetection, needs: probe.Controls, requests: 30, optIn: true, last: true},
 	}
 }
 
@@ -54,8 +55,11 @@ func GroupNames() (all, optIn []string) {
 // groupOf returns the name of the group that examines a fact.
 func groupOf(fact string) string {
 	name, _, _ := strings.Cut(fact, ".")
-	if fact == "retries.reset" { // makes the Echo fail for all clients, as the facts of this group do
-		name = "outlierDetection"
+	switch fact {
+	case "retries.reset": // makes the Echo fail for all clients, as the facts of this group do
+		return "outlierDetection"
+	case "rate.limit":
+		return "path"
 	}
 	return name
 }
@@ -74,6 +78,30 @@ func (o *Options) chosen() ([]group, error) {
 		}
 		return !slices.Contains(o.Groups, each.name)
 	}), nil
+}
+
+// affordable returns the groups for which a run has enough requests and time. Groups that expectations require come first. The report
+// lists the others.
+func (o *Options) affordable(chosen []group, report *Report, k *probe.Known, left int, factor float64) []group {
+	isRequired := func(g group) bool {
+		return slices.ContainsFunc(o.Expect, func(e Expectation) bool { return groupOf(e.Fact) == g.name })
+	}
+	omitted := map[string]bool{}
+	for _, required := range []bool{true, false} {
+		for _, each := range chosen {
+			cost := int(factor * float64(each.requests))
+			switch {
+			case isRequired(each) != required, each.needs(k) != "":
+			case cost <= left:
+				left -= cost
+			default:
+				omitted[each.name] = true
+				report.NotTested = append(report.NotTested, NotTested{Name: each.name, Unfinished: true,
+					Reason: fmt.Sprintf("left out, because %d requests are left for it, and it may need %d: use --groups", max(0, left), cost)})
+			}
+		}
+	}
+	return slices.DeleteFunc(chosen, func(g group) bool { return omitted[g.name] })
 }
 
 // runGroups examines the groups at the same time. It then examines the groups that are marked as last, one at a time.

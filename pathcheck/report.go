@@ -51,6 +51,7 @@ type Report struct {
 	Requests  int         `json:"requests"`
 	Bytes     int64       `json:"bytes"` // sent and received
 	Problem   string      `json:"problem,omitempty"`
+	Findings  []Finding   `json:"findings,omitempty"`
 	Facts     []Fact      `json:"facts"`
 	NotTested []NotTested `json:"notTested,omitempty"`
 	Expected  []Result    `json:"expected,omitempty"`
@@ -103,8 +104,8 @@ func (r *Report) whyUnknown(fact string) string {
 			return r.NotTested[i].Reason
 		}
 	}
-	chosen, _ := (&Options{Groups: r.groups}).chosen() // the names are valid
-	if !slices.ContainsFunc(chosen, func(g group) bool { return g.name == examiner }) {
+	chosen, _ := (&Options{Groups: r.groups}).chosen()                                                        // the names are valid
+	if examiner != "path" && !slices.ContainsFunc(chosen, func(g group) bool { return g.name == examiner }) { // every run examines the path
 		return "the run did not examine the group " + examiner
 	}
 	return "the run did not report it"
@@ -147,19 +148,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		r.From.Note, r.Requests, r.Bytes, r.Took)
 	if r.Problem != "" {
 		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
+	} else {
+		r.writeFindings(&b)
 	}
 	table := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
-	title := "FACT\tVALUE\tRECEIVED\n"
-	for _, each := range r.Facts {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Name, each.Value, probe.Cut(each.Received, 100)) // never fails
-		title = ""
-	}
-	title = map[bool]string{true: "\n"}[len(r.Facts) > 0] + "NOT TESTED\tREASON\n"
-	for _, each := range r.NotTested {
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\n", title, each.Name, each.Reason)
-		title = ""
-	}
-	title = "\nEXPECTED\tWANT\tGOT\n"
+	title := "\nEXPECTED\tWANT\tGOT\n"
 	for _, each := range r.Expected {
 		got := each.Got
 		if each.Reason != "" {
@@ -167,10 +160,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		} else if !each.OK {
 			got += ": FAILED"
 		}
-		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Fact, probe.Printable(each.Want()), got)
+		_, _ = fmt.Fprintf(table, "%s%s\t%s\t%s\n", title, each.Fact, probe.Printable(each.Want()), got) // never fails
 		title = ""
 	}
 	_ = table.Flush() // writing to the buffer never fails
+	if len(r.Facts)+len(r.NotTested) > 0 {
+		r.writeFacts(&b)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }

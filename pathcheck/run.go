@@ -5,6 +5,7 @@
 package pathcheck
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -38,7 +39,11 @@ type Options struct {
 
 	Deadline time.Duration // the maximum time for the run
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // replaces the network in tests
+	// These replace the network in tests.
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+	limits *wire.Limits // for progress; may be nil
 }
 
 // Header is a header that is sent with every request.
@@ -65,7 +70,10 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
-	t.Certificate, t.DialContext = o.Certificate, o.dial
+	t.Certificate, t.DialContext, t.Lookup = o.Certificate, o.dial, o.lookup
+	if o.dial == nil {
+		t.Lookup = net.DefaultResolver.LookupNetIP
+	}
 	if o.Source.IsValid() {
 		t.Source = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.Source, 0))
 	}
@@ -74,7 +82,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	c := &wire.Client{Target: t, Limits: wire.NewLimits(), Echo: o.Echo, Agent: "echo-pathcheck/" + o.Version, Headers: o.Headers}
+	c := &wire.Client{Target: t, Limits: cmp.Or(o.limits, wire.NewLimits()), Echo: o.Echo, Agent: "echo-pathcheck/" + o.Version, Headers: o.Headers}
 	report := newReport(o, t.Dial)
 	engine := probe.NewEngine()
 	switch k, err := probe.Meet(ctx, c, engine); {
@@ -87,13 +95,15 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		report.Address = c.Dial
 		report.From.Address = k.Plain.Local.Addr().String()
 		isLarge := len(o.Groups) > 0 || slices.ContainsFunc(o.Expect, func(e Expectation) bool { return strings.HasPrefix(e.Fact, "body.max") })
-		runGroups(ctx, chosen, report, func() *probe.Group {
+		path := group{name: "path", examine: probe.ConcludePath, needs: probe.Nothing, last: true}
+		left, factor := engine.Afford(ctx, wire.MaxRequests-c.Limits.Sent())
+		runGroups(ctx, append(o.affordable(chosen, report, k, left, factor), path), report, func() *probe.Group {
 			return &probe.Group{Client: c, Engine: engine, Known: k, Direct: o.Direct, CA: o.CA, Large: isLarge}
 		})
-		report.Facts = append(report.Facts, engine.Errors())
 	}
 	report.Requests, report.Bytes = c.Limits.Sent(), c.Limits.Used()
 	report.finish(o.Expect)
 	report.hide(newSecrets(o.Headers))
+	report.judge()
 	return report, nil
 }

@@ -241,7 +241,14 @@ func TestCommand_certificate(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	without, output := runCommand(t, server.URL)
-	if without.Problem == "" || !strings.Contains(output, "certificate required") {
+	if without.Problem == "" || !strings.Contains(output, "certificate required: use --cert") {
+		t.Errorf("without a certificate: %s", output)
+	}
+	page := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	page.TLS, page.Config.ErrorLog = &tls.Config{ClientAuth: tls.RequestClientCert}, quiet // as nginx, which responds with a page
+	page.StartTLS()
+	t.Cleanup(page.Close)
+	if without, output := runCommand(t, page.URL); !strings.Contains(without.Problem, "requests a client certificate: use --cert") {
 		t.Errorf("without a certificate: %s", output)
 	}
 	with, output := runCommand(t, "--cert="+folder+"/tls.crt", "--key="+folder+"/tls.key", server.URL)

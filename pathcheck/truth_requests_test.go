@@ -39,7 +39,8 @@ func transparentTruth() truths {
 		"0":            "retries.get retries.post retries.reset",
 		"Echo":         "request.headers.size.by request.headers.number.by request.url.size.by",
 		"*":            "path.errors latency.p50 latency.p99 latency.direct.p50 latency.direct.p99",
-		"canonical":    "request.headers.case", "changed": "request.headers.order", "24Ki..32Ki": "request.headers.size",
+		"not found":    "rate.limit", "all": "path.addresses",
+		"canonical": "request.headers.case", "changed": "request.headers.order", "24Ki..32Ki": "request.headers.size",
 		"70..100": "request.headers.number", "4Ki..8Ki": "request.url.size", "lost": "client.address", "10Mi..1Gi": "body.max",
 		"1": "loadBalancing.pods", "one pod": "loadBalancing.affinity", "new each time": "loadBalancing.upstream", ">30s": "timeouts.response",
 	} {
@@ -76,9 +77,9 @@ func baseCases() []truthCase {
 		{name: "no identity", direct: true, echo: []string{"ECHO_IDENTITY=false"}},
 		{name: "fixed status", direct: true, echo: []string{"ECHO_RESPONSE_STATUS=503"}},
 		{name: "one address is dead", hosts: map[string][]string{"shop.example.com": {deadIP, proxyIP}},
-			truth: truths{"report.address": proxyIP + ":80"}},
+			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 		{name: "one address is silent", hosts: map[string][]string{"shop.example.com": {silentIP, proxyIP}},
-			truth: truths{"report.address": proxyIP + ":80"}},
+			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 	}
 }
 

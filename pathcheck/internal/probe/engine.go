@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -19,14 +21,21 @@ const (
 	maxPairs = 14
 	// maxLost is the number of consecutive controls without a response after which the Echo counts as gone.
 	maxLost = 12
+	// quickest is the time between requests unless requests are refused at this pace.
+	quickest = 10 * time.Millisecond
 	// slowest is the longest time between requests. At this pace, 300 requests take less than the default deadline.
 	slowest = 320 * time.Millisecond
+	// burst is the number of requests that are sent at once to find a rate limit.
+	burst = 40
+	// longestWait is the maximum time for which Retry-After delays a run.
+	longestWait = 10 * time.Second
 )
 
 // Engine sends the requests of all groups, and keeps what their outcomes reveal about the errors of the path. Callers can use it
 // concurrently.
 type Engine struct {
-	mutex    sync.Mutex
+	turn     chan struct{}  // of the request that waits for the pace
+	mutex    sync.Mutex     // protects the rest
 	failed   int            // requests at the current pace that failed, although such requests arrive
 	arrived  int            // requests at the current pace that arrived
 	all      [2]int         // the same numbers for the whole run
@@ -38,27 +47,33 @@ type Engine struct {
 	slowed   time.Time      // when the pace became slower
 }
 
-// NewEngine returns an engine without a limit on the pace.
-func NewEngine() *Engine { return &Engine{refusals: map[string]int{}} }
+func NewEngine() *Engine {
+	return &Engine{turn: make(chan struct{}, 1), refusals: map[string]int{}, pace: quickest}
+}
 
-// await waits until the pace allows the next request.
+// await waits until the pace allows the next request. Requests wait for each other, so that a slower pace applies to all of them.
 func (e *Engine) await(ctx context.Context) error {
-	e.mutex.Lock()
-	now := time.Now()
-	at := e.next
-	if at.Before(now) {
-		at = now
-	}
-	e.next = at.Add(e.pace)
-	e.mutex.Unlock()
-	if at.Equal(now) {
-		return nil
-	}
 	select {
-	case <-time.After(at.Sub(now)):
-		return nil
+	case e.turn <- struct{}{}:
 	case <-ctx.Done():
 		return DeadlineIn(ctx)
+	}
+	defer func() { <-e.turn }()
+	for {
+		e.mutex.Lock()
+		wait := time.Until(e.next)
+		if wait <= 0 {
+			e.next = time.Now().Add(e.pace)
+		}
+		e.mutex.Unlock()
+		if wait <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return DeadlineIn(ctx)
+		}
 	}
 }
 
@@ -70,37 +85,68 @@ func (e *Engine) record(arrived, failed int) {
 	e.all[0], e.all[1] = e.all[0]+arrived, e.all[1]+failed
 }
 
-// control counts the outcome of a control. If several of the last controls were refused, control makes the pace slower, because requests
-// at a lower pace may not be refused. It returns an error if the Echo no longer responds.
-func (e *Engine) control(o Outcome, began time.Time) error {
+// control counts the outcome of a control. It returns an error if the Echo no longer responds.
+func (e *Engine) control(o Outcome) error {
 	if o.Arrived() {
 		e.record(1, 0)
 	} else {
 		e.record(0, 1)
 	}
 	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	e.recent = append(e.recent, o.Arrived())
-	if len(e.recent) > 10 {
-		e.recent = e.recent[1:]
-	}
-	if o.Arrived() {
+	switch {
+	case o.Arrived():
 		e.lost = 0
-		return nil
+	case e.slowed.Before(o.began): // at the present pace
+		e.lost++
 	}
-	e.lost++
-	e.refusals[o.Refusal]++
-	if e.lost >= maxLost {
+	lost := e.lost
+	if !o.Arrived() {
+		e.refusals[o.Refusal]++
+	}
+	e.mutex.Unlock()
+	if lost >= maxLost {
 		return fmt.Errorf("the Echo no longer responds: %s", describeRefusal(o.Refusal))
 	}
-	isLimit := o.Response != nil && (o.Status == http.StatusTooManyRequests || o.Header.Get("Retry-After") != "")
-	lost := len(slices.DeleteFunc(slices.Clone(e.recent), func(arrived bool) bool { return arrived }))
-	if (isLimit || lost >= 4) && e.pace < slowest && began.After(e.slowed) {
-		e.pace = max(2*e.pace, slowest/16)
-		e.slowed = time.Now()
-		e.arrived, e.failed, e.recent = 0, 0, nil // the errors at this pace are not known yet
+	if !o.Arrived() && !o.isLimited() { // otherwise, ask has called adapt
+		e.adapt(o)
 	}
 	return nil
+}
+
+// adapt makes the pace slower if several of the last requests were refused, because requests at a lower pace may not be refused.
+func (e *Engine) adapt(o Outcome) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	tolerated := 3 // of the last ten requests, because some errors have nothing to do with the pace
+	switch {
+	case o.isLimited():
+		tolerated = 0
+		wait, _ := strconv.Atoi(o.Header.Get("Retry-After"))
+		e.next = later(e.next, time.Now().Add(min(time.Duration(wait)*time.Second, longestWait)))
+	case o.Refusal == "503" && e.slowed.IsZero(): // which is nginx's status for a limit
+		tolerated = 1
+	}
+	if !e.slowed.Before(o.began) { // at another pace
+		return
+	}
+	e.recent = append(e.recent, o.Arrived())
+	e.recent = e.recent[max(0, len(e.recent)-10):]
+	lost := len(slices.DeleteFunc(slices.Clone(e.recent), func(arrived bool) bool { return arrived }))
+	if lost > tolerated && e.pace < slowest {
+		e.pace, e.slowed = max(4*e.pace, slowest/4), time.Now()
+		e.next = later(e.next, e.slowed.Add(10*e.pace)) // the limit may apply to the last seconds
+		e.arrived, e.failed, e.recent = 0, 0, nil       // the errors at this pace are not known yet
+		if tolerated < 3 {
+			e.lost = 0
+		}
+	}
+}
+
+// Slowed returns when the pace became slower.
+func (e *Engine) Slowed() time.Time {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.slowed
 }
 
 // needed returns how many refused probes errors alone would explain with a probability below chance. Each probe consists of the given number
@@ -123,14 +169,7 @@ func upperBound(failed, requests int) float64 {
 	}
 	low, high := 0.0, 1.0
 	for range 40 {
-		share := (low + high) / 2
-		term := math.Pow(1-share, float64(requests)) // the probability of no failure
-		most := term                                 // the probability of at most the given failures
-		for k := 1; k <= failed; k++ {
-			term *= float64(requests-k+1) / float64(k) * share / (1 - share)
-			most += term
-		}
-		if most > 0.05 {
+		if share := (low + high) / 2; atMost(failed, requests, share) > 0.05 {
 			low = share
 		} else {
 			high = share
@@ -139,12 +178,90 @@ func upperBound(failed, requests int) float64 {
 	return high
 }
 
-// Errors returns the share of requests that failed, although such requests arrive, as a fact.
-func (e *Engine) Errors() Fact {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	failed, sent := e.all[1], e.all[0]+e.all[1]
-	percent := int(math.Ceil(100 * float64(failed) / float64(max(1, sent))))
-	return Detail(NewFact("path.errors", strconv.Itoa(percent), fmt.Sprintf("%d requests that arrive unless an error occurs", sent),
-		cmp.Or(describeCounts(e.refusals), None)))
+// atMost returns the probability of at most the given failures among a number of requests, given the share of requests that fail.
+func atMost(failed, requests int, share float64) float64 {
+	term := math.Pow(1-share, float64(requests)) // the probability of no failure
+	sum := term
+	for k := 1; k <= failed; k++ {
+		term *= float64(requests-k+1) / float64(k) * share / (1 - share)
+		sum += term
+	}
+	return sum
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Afford returns how many requests a run can send until its deadline, given how many it has left, and how many it needs instead of one
+// because of errors.
+func (e *Engine) Afford(ctx context.Context, left int) (requests int, each float64) {
+	each = 1
+	if e.failed+e.arrived >= samples { // otherwise, the errors at this pace are not known yet
+		each = max(1, (1+float64(min(e.needed(1), 10*maxPairs))/7)/2) // on a path without errors, 7 refusals are necessary at first
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left = min(left, int(time.Until(deadline)/e.pace))
+	}
+	if !e.slowed.IsZero() {
+		left -= burst // for findLimit
+	}
+	return left, each
+}
+
+// ConcludePath reports what the requests of the other groups have revealed about the path.
+func ConcludePath(ctx context.Context, g *Group) error {
+	limit := g.findLimit(ctx)
+	if limit.Value == "" {
+		g.Unknown(limit.Name, limit.Received)
+	} else {
+		g.Add(limit)
+	}
+	if g.Known.Addresses != nil {
+		g.Add(*g.Known.Addresses)
+	}
+	e := g.Engine
+	arrived, failed := e.all[0], e.all[1]
+	if strings.HasPrefix(limit.Value, "refused") { // the limit explains the failures at the first pace
+		arrived, failed = e.arrived, e.failed
+	}
+	percent := int(math.Ceil(100 * float64(failed) / float64(max(1, arrived+failed))))
+	g.Add(Detail(NewFact("path.errors", strconv.Itoa(percent), fmt.Sprintf("%d requests that arrive unless an error occurs", arrived+failed),
+		cmp.Or(describeCounts(e.refusals), None))))
+	return nil
+}
+
+// findLimit sends requests at once if the run became slower because of refusals. A rate limit refuses them again.
+func (g *Group) findLimit(ctx context.Context) Fact {
+	const name = "rate.limit"
+	e := g.Engine
+	if e.slowed.IsZero() {
+		return NewFact(name, NotFound, "", "no refusals that depend on the pace")
+	}
+	sent, slow := fmt.Sprintf("%d requests at once", burst), fmt.Sprintf("%d of %d requests, %s apart", e.failed, e.failed+e.arrived, e.pace)
+	refused := map[string]int{}
+	all, ctx := errgroup.WithContext(ctx)
+	for range burst {
+		all.Go(func() error {
+			a, err := g.Do(ctx, plainRequest())
+			if o := outcomeOf(a, err); !o.Arrived() {
+				g.mutex.Lock()
+				refused[o.Refusal]++
+				g.mutex.Unlock()
+			}
+			return over(ctx, err)
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return unknown(name, "refusals before, but then: "+err.Error())
+	}
+	for refusal, count := range refused {
+		if 1-atMost(count-1, burst, upperBound(e.failed, e.failed+e.arrived)) < chance {
+			return NewFact(name, "refused "+refusal, sent, describeCounts(refused)+"; "+slow)
+		}
+	}
+	return unknown(name, "errors: "+slow+" are refused; "+sent+": "+cmp.Or(describeCounts(refused), None))
 }

@@ -65,30 +65,32 @@ func (p *path) experimentOn(outcome func() (*wire.Response, error)) (*Group, exp
 
 // TestGroup_perform_neverTakesErrorsForProperties performs experiments on paths with errors.
 func TestGroup_perform_neverTakesErrorsForProperties(t *testing.T) {
-	arrives := func() (*wire.Response, error) {
-		return &wire.Response{Proven: true, Claims: &proof.Claims{}, Body: []byte(Kept)}, nil
-	}
-	refused := func() (*wire.Response, error) { return &wire.Response{Status: 403}, nil }
-	for _, share := range []float64{0, 0.01, 0.02, 0.1, 0.3} {
-		known := 0
-		for seed := range uint64(100) {
-			p := &path{share, rand.New(rand.NewPCG(seed, 0))}
-			for want, outcome := range map[string]func() (*wire.Response, error){Kept: arrives, "refused 403": refused} {
-				g, x := p.experimentOn(outcome)
-				g.Engine.record(int(100*(1-share)), int(100*share))
-				r, err := g.perform(t.Context(), x)
-				if err != nil || r.value != want && r.value != "" {
-					t.Fatalf("errors of %.2f, seed %d: %q, %v, want %q", share, seed, r.value, err, want)
-				}
-				if r.value != "" {
-					known++
+	synctest.Test(t, func(t *testing.T) { // so that the pace takes no time
+		arrives := func() (*wire.Response, error) {
+			return &wire.Response{Proven: true, Claims: &proof.Claims{}, Body: []byte(Kept)}, nil
+		}
+		refused := func() (*wire.Response, error) { return &wire.Response{Status: 403}, nil }
+		for _, share := range []float64{0, 0.01, 0.02, 0.1, 0.3} {
+			known := 0
+			for seed := range uint64(100) {
+				p := &path{share, rand.New(rand.NewPCG(seed, 0))}
+				for want, outcome := range map[string]func() (*wire.Response, error){Kept: arrives, "refused 403": refused} {
+					g, x := p.experimentOn(outcome)
+					g.Engine.record(int(100*(1-share)), int(100*share))
+					r, err := g.perform(t.Context(), x)
+					if err != nil || r.value != want && r.value != "" {
+						t.Fatalf("errors of %.2f, seed %d: %q, %v, want %q", share, seed, r.value, err, want)
+					}
+					if r.value != "" {
+						known++
+					}
 				}
 			}
+			if known < 190 && share <= 0.1 {
+				t.Errorf("errors of %.2f: %d of 200 values are known", share, known)
+			}
 		}
-		if known < 190 && share <= 0.1 {
-			t.Errorf("errors of %.2f: %d of 200 values are known", share, known)
-		}
-	}
+	})
 }
 
 func TestGroup_perform_reasons(t *testing.T) {
@@ -131,16 +133,17 @@ func TestEngine_control_slowsDown(t *testing.T) {
 			}
 			now := time.Now()
 			tokens, last = min(20, tokens+20*now.Sub(last).Seconds()), now
-			o := Outcome{Response: &wire.Response{Proven: true}}
+			o := Outcome{Response: &wire.Response{Proven: true}, began: now}
 			if tokens < 1 {
-				o = Outcome{Response: &wire.Response{Status: 429}, Refusal: "429"}
+				o = Outcome{Response: &wire.Response{Status: 429}, Refusal: "429", began: now}
 				if i > 100 {
 					refused++
 				}
 			} else {
 				tokens--
 			}
-			if err := e.control(o, now); err != nil {
+			e.adapt(o)
+			if err := e.control(o); err != nil {
 				t.Fatal(err)
 			}
 			<-time.After(time.Millisecond)
@@ -158,7 +161,7 @@ func TestEngine_control_endsWithoutTheEcho(t *testing.T) {
 		if err != nil {
 			t.Fatal("the run ends too early")
 		}
-		err = e.control(Outcome{Refusal: "reset"}, time.Now())
+		err = e.control(Outcome{Refusal: "reset", began: time.Now()})
 	}
 	if err == nil || errors.Is(err, ErrDeadline) {
 		t.Errorf("the error is %v", err)

@@ -34,17 +34,17 @@ type Fact struct {
 	Sent     string `json:"sent,omitempty"`     // what was sent to determine the value
 	Received string `json:"received,omitempty"` // what was received
 	Meaning  string `json:"meaning"`
+	Mark     string `json:"mark,omitempty"`   // good or bad; empty if neutral
 	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it
 }
 
-// NewFact returns a fact from the table. It truncates the strings and makes them printable, because they contain data from a server.
+// NewFact returns a fact. It truncates the strings and makes them printable, because they contain data from a server.
 func NewFact(name, value, sent, received string) Fact {
 	value = cmp.Or(Printable(value), "not reported")
 	if len(value) > maxValue {
 		value = value[:maxValue-len(digest(""))-1] + "#" + digest(value)
 	}
-	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), maxText), Received: Cut(Printable(received), maxText),
-		Meaning: meaning(name)}
+	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), maxText), Received: Cut(Printable(received), maxText)}
 }
 
 // unknown returns a fact without a value.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -76,6 +77,7 @@ type Outcome struct {
 	*wire.Response        // nil if there was no response
 	Refusal        string // such as "404" or "closed"; empty if the Echo responded
 	nonce          string // of the request
+	began          time.Time
 }
 
 // Arrived reports whether the Echo has received the request.
@@ -83,6 +85,11 @@ func (o Outcome) Arrived() bool { return o.Refusal == "" }
 
 // rejected reports whether the Echo itself rejected the request because of its size.
 func (o Outcome) rejected() bool { return o.Response != nil && o.RejectedByEcho() }
+
+// isLimited reports whether a proxy refused the request because of a limit on the rate of requests.
+func (o Outcome) isLimited() bool {
+	return o.Refusal != "" && o.Response != nil && (o.Status == http.StatusTooManyRequests || o.Header.Get("Retry-After") != "")
+}
 
 // Described returns the Echo's description of the request, if any.
 func (o Outcome) Described() *wire.Description {
@@ -218,7 +225,12 @@ func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 	shown, refused := map[string]int{}, map[string]int{}
 	var last result
 	var waiting []attempted // outcomes that have not been considered yet
+	slowed := g.Engine.Slowed()
 	for pairs := 0; pairs < maxPairs; {
+		if now := g.Engine.Slowed(); now != slowed { // the pace may explain the earlier refusals
+			slowed = now
+			clear(refused)
+		}
 		if len(waiting) == 0 {
 			count := 1
 			if last.outcome.Refusal == wire.TimedOut && !x.large { // waiting for each in turn would take too long
@@ -327,7 +339,6 @@ func (g *Group) attempt(ctx context.Context, x experiment, paired bool) (probe O
 		control = x.control
 	}
 	var controlled Outcome
-	began := time.Now()
 	both := []func(context.Context) error{
 		func(ctx context.Context) (err error) { probe, err = g.ask(ctx, send, x.probe()); return err },
 		func(ctx context.Context) (err error) { controlled, err = g.ask(ctx, do, control()); return err },
@@ -346,7 +357,7 @@ func (g *Group) attempt(ctx context.Context, x experiment, paired bool) (probe O
 		}
 		return probe, controlled.Arrived(), nil
 	}
-	return probe, controlled.Arrived(), g.Engine.control(controlled, began)
+	return probe, controlled.Arrived(), g.Engine.control(controlled)
 }
 
 // ask sends a request at the pace of the run. It returns an error if the run is over.
@@ -354,12 +365,16 @@ func (g *Group) ask(ctx context.Context, send sender, r *wire.Request) (Outcome,
 	if err := g.Engine.await(ctx); err != nil {
 		return Outcome{}, err
 	}
+	began := time.Now()
 	a, err := send(ctx, r)
 	if ended := over(ctx, err); ended != nil {
 		return Outcome{}, ended
 	}
 	o := outcomeOf(a, err)
-	o.nonce = r.Nonce
+	o.nonce, o.began = r.Nonce, began
+	if o.Arrived() || o.isLimited() {
+		g.Engine.adapt(o)
+	}
 	return o, nil
 }
 

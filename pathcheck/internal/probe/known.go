@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,12 +23,13 @@ import (
 
 // Known holds the properties of the Echo that the first requests have revealed.
 type Known struct {
-	Plain    *wire.Response   // the first response to a plain request
-	Samples  []*wire.Response // all responses to plain requests on separate connections
-	Base     string           // the Echo's path as the Echo receives it
-	Query    bool             // whether queries arrive
-	Controls bool             // whether requests can control responses
-	Full     bool             // whether requests can use all controls
+	Plain     *wire.Response   // the first response to a plain request
+	Addresses *Fact            // about the addresses of the URL's host; nil if they are unknown
+	Samples   []*wire.Response // all responses to plain requests on separate connections
+	Base      string           // the Echo's path as the Echo receives it
+	Query     bool             // whether queries arrive
+	Controls  bool             // whether requests can control responses
+	Full      bool             // whether requests can use all controls
 
 	uncontrolled string // the reason why requests cannot control responses; empty if there is none or it is unknown
 }
@@ -70,12 +71,11 @@ const (
 	sampledAtOnce = 4
 )
 
-// Meet sends the first requests, which reveal the Echo's properties and the path's errors. It sends only a few unless a response proves
-// that it comes from the Echo.
-func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
+// meet sends requests until a response proves that it comes from the Echo. It sends all but the first request at the same time.
+func meet(ctx context.Context, c *wire.Client, requests int) (*wire.Response, error) {
 	a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
 	if err != nil || !a.Proven {
-		others := make([]*wire.Response, meetings-1)
+		others := make([]*wire.Response, requests-1)
 		var all sync.WaitGroup
 		for i := range others {
 			all.Go(func() { others[i], _ = c.Do(ctx, &wire.Request{Path: PlainPath}) })
@@ -93,8 +93,75 @@ func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}
+	return a, nil
+}
+
+// meetAddresses meets the Echo at each address of the URL's host, because clients choose any of them. It returns the first response that
+// comes from the Echo, and a fact unless the addresses are unknown.
+func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, error) {
+	addresses := c.Addresses(ctx)
+	if len(addresses) == 0 {
+		a, err := meet(ctx, c, meetings)
+		return a, nil, err
+	}
+	addresses = addresses[:min(len(addresses), meetings-1)]
+	responses, problems := make([]*wire.Response, len(addresses)), make([]error, len(addresses))
+	try := func(requests int) {
+		var all sync.WaitGroup
+		for i, each := range addresses {
+			if responses[i] == nil {
+				all.Go(func() {
+					other := c.Clone()
+					other.Dial = each
+					responses[i], problems[i] = meet(ctx, other, requests)
+				})
+			}
+		}
+		all.Wait()
+	}
+	try(1)
+	first := slices.IndexFunc(responses, func(a *wire.Response) bool { return a != nil })
+	if first < 0 {
+		a, err := meet(ctx, c, meetings-len(addresses))
+		return a, nil, err
+	}
+	try(meetings - 1) // an error may have caused a problem
+	var texts []string
+	tested, reached := 0, 0
+	for i, each := range addresses {
+		switch {
+		case responses[i] != nil:
+			reached++
+			texts = append(texts, each+": the Echo")
+		case isLocal(problems[i]):
+			continue
+		default:
+			texts = append(texts, strings.TrimPrefix(problems[i].Error(), "no response from "))
+		}
+		tested++
+	}
+	f := NewFact("path.addresses", "all", strings.Join(addresses, ", "), strings.Join(texts, "; "))
+	if reached < tested {
+		f.Value = fmt.Sprintf("%d of %d", reached, tested)
+	}
+	return responses[first], &f, nil
+}
+
+// isLocal reports whether an address cannot be reached because of this machine, such as one without IPv6.
+func isLocal(err error) bool {
+	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) ||
+		errors.As(err, new(*net.AddrError))
+}
+
+// Meet sends the first requests, which reveal the Echo's properties and the path's errors. It sends only a few unless a response proves
+// that it comes from the Echo.
+func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
+	a, addresses, err := meetAddresses(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
-	k := &Known{Plain: a}
+	k := &Known{Plain: a, Addresses: addresses}
 	g := &Group{Client: c, Engine: e, Known: k}
 	if err := k.sample(ctx, g); err != nil {
 		return k, err
@@ -125,7 +192,6 @@ func (k *Known) sample(ctx context.Context, g *Group) error {
 	all.SetLimit(sampledAtOnce)
 	for range samples {
 		all.Go(func() error {
-			began := time.Now()
 			o, err := g.ask(ctx, g.Do, plainRequest())
 			if err != nil {
 				return err
@@ -136,7 +202,7 @@ func (k *Known) sample(ctx context.Context, g *Group) error {
 				k.Samples = append(k.Samples, o.Response)
 				g.mutex.Unlock()
 			}
-			return g.Engine.control(o, began)
+			return g.Engine.control(o)
 		})
 	}
 	return all.Wait()
@@ -262,30 +328,52 @@ func networkReason(err error) string {
 		return "lookup " + dns.Name + ": " + dns.Err
 	case errors.As(err, &op) && errors.Is(err, wire.ErrHandshake):
 		return wire.ErrHandshake.Error() + ": " + op.Err.Error()
+	case errors.As(err, &op) && strings.Contains(op.Err.Error(), "certificate required"):
+		return op.Err.Error() + ": use --cert"
 	case errors.As(err, &op):
 		return op.Err.Error()
 	}
 	return err.Error()
 }
 
-// stranger returns the error for a response that does not come from the Echo.
+// stranger returns the error for a response that does not come from the Echo. It names what the response is a sign of.
 func stranger(c *wire.Client, a *wire.Response) error {
 	what := "an Echo"
 	if c.Echo != (proof.Echo{}) {
 		what = fmt.Sprintf("the Echo %s/%s", c.Echo.Namespace, c.Echo.Name)
 	}
-	text := fmt.Sprintf("the response with status %d does not prove that it comes from %s, so nothing more was sent", a.Status, what)
-	if location := a.Header.Get("Location"); location != "" {
-		return fmt.Errorf("%s; it redirects to %s: check that URL, or use --header-file if it is a login page", text,
-			Cut(Printable(verdict.Public(location)), maxText))
-	}
 	if a.RejectedByEcho() {
 		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)
 	}
-	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-		return fmt.Errorf("%s: if the path requires a login, an API key, or a client certificate, use --header-file or --cert", text)
+	return fmt.Errorf("the response with status %d does not prove that it comes from %s, so nothing more was sent; %s", a.Status, what,
+		Cut(Printable(signOf(a)), maxText))
+}
+
+// signOf returns what a response that does not come from the Echo is a sign of.
+func signOf(a *wire.Response) string {
+	location, wait, page := a.Header.Get("Location"), a.Header.Get("Retry-After"), bytes.ToLower(a.Body)
+	if wait != "" {
+		wait = " (Retry-After: " + wait + ")"
 	}
-	return fmt.Errorf("%s: the URL leads elsewhere, the image is not the operator's echo server or is an older one, "+
-		"or a proxy drops the headers %s or %s",
-		text, proof.RequestHeader, proof.ResponseHeader)
+	isLogin := a.Header.Get("WWW-Authenticate") != "" || bytes.Contains(page, []byte(`type="password"`))
+	switch {
+	case location != "":
+		return "it redirects to " + verdict.Public(location) + ": check that URL, or use --header-file if it is a login page"
+	case a.AsksForCertificate && a.Status/100 == 4:
+		return "the server requests a client certificate: use --cert"
+	case a.Status == http.StatusTooManyRequests:
+		return "a rate limit refuses requests" + wait
+	case isLogin, a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
+		return "if the path requires a login, an API key, or a client certificate, use --header-file or --cert"
+	case a.Status == http.StatusServiceUnavailable && wait != "", bytes.Contains(page, []byte("maintenance")):
+		return "it looks like a maintenance page" + wait
+	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
+		return "a proxy reaches no server: is the Echo ready, and is it the proxy's backend?"
+	case a.Header.Get("Age") != "" && a.Header.Get("Age") != "0", a.Header.Get(proof.ResponseHeader) != "":
+		return "it is a response from a cache, or from another Echo"
+	case a.Status == http.StatusNotFound:
+		return "no route leads to the Echo: check the host and the path of the URL"
+	}
+	return fmt.Sprintf("the URL leads elsewhere, the image is not the operator's echo server or is an older one, "+
+		"or a proxy drops the headers %s or %s", proof.RequestHeader, proof.ResponseHeader)
 }

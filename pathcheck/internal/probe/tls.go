@@ -16,11 +16,16 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
+// Encrypted is the requirement of a group that examines TLS. It returns the reason why the group cannot be tested, or "".
+func Encrypted(k *Known) string {
+	if k.Plain.TLS == nil {
+		return "the URL does not use HTTPS"
+	}
+	return ""
+}
+
 // ExamineTLS determines whether clients trust the certificate, which TLS settings can be negotiated, and where TLS is terminated.
 func ExamineTLS(ctx context.Context, g *Group) error {
-	if g.Scheme != "https" {
-		return NotApplicable("the URL does not use HTTPS")
-	}
 	roots, err := wire.Roots(g.CA)
 	if err != nil {
 		return err
@@ -159,8 +164,8 @@ func examineEnd(ctx context.Context, g *Group) error {
 		g.Add(NewFact(name, "proxy", "TLS", "no TLS"))
 		return nil
 	}
-	client := &wire.Client{Target: g.Target, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent, Headers: g.Headers, MaxTLS: tls.VersionTLS12,
-		Slow: g.Slow}
+	client := g.Client.Clone()
+	client.MaxTLS = tls.VersionTLS12
 	return g.find(ctx, experiment{fact: name, sent: "TLS 1.3, then 1.2", send: client.Do,
 		probe: func() *wire.Request { return &wire.Request{Path: PlainPath} },
 		read: func(o Outcome) (string, string) {

@@ -31,9 +31,11 @@ type Client struct {
 	Headers []Field       // added to each request, except headers that the request already has
 	MaxTLS  uint16        // the latest TLS version that the client offers; 0 means any
 	Slow    time.Duration // how much longer than usual the client waits, because the path is slow
+}
 
-	mutex  sync.Mutex
-	nonces []string
+// Clone returns a client for the same target that shares the limits of the run.
+func (c *Client) Clone() *Client {
+	return &Client{Target: c.Target, Limits: c.Limits, Echo: c.Echo, Agent: c.Agent, Headers: c.Headers, Slow: c.Slow}
 }
 
 // Open sends the header of a request on a new connection.
@@ -52,6 +54,13 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // makes reads and writes fail
 	config := c.TLSConfig("http/1.1")
 	config.MaxVersion = c.MaxTLS
+	isAsked := false
+	if c.Certificate == nil {
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			isAsked = true
+			return &tls.Certificate{}, nil
+		}
+	}
 	connection, err = c.secure(ctx, connection, config)
 	if err := cmp.Or(err, setDeadline); err != nil {
 		stop()
@@ -60,8 +69,8 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 	}
 	r.Nonce = cmp.Or(r.Nonce, NewNonce())
 	limited := &io.LimitedReader{R: connection, N: maxHeader}
-	s := &Stream{Conn: connection, limited: limited, deadline: deadline, Reader: bufio.NewReaderSize(limited, 4<<10), method: r.methodOrGet(), Nonce: r.Nonce,
-		Began: time.Now(), end: sync.OnceFunc(func() { // a stream may be closed twice
+	s := &Stream{Conn: connection, limited: limited, deadline: deadline, Reader: bufio.NewReaderSize(limited, 4<<10), method: r.methodOrGet(),
+		Nonce: r.Nonce, asksForCertificate: isAsked, Began: time.Now(), end: sync.OnceFunc(func() { // a stream may be closed twice
 			stop()
 			end()
 		})}
@@ -134,7 +143,8 @@ func (c *Client) ReadHeader(s *Stream) (*http.Response, *Response, error) {
 	}
 	local, _ := netip.ParseAddrPort(s.LocalAddr().String())
 	a := &Response{Status: response.StatusCode, Header: response.Header, Interim: interim, Remote: s.RemoteAddr().String(),
-		Local: netip.AddrPortFrom(local.Addr().Unmap(), local.Port()), Took: time.Since(s.Began), Closed: response.Close}
+		Local: netip.AddrPortFrom(local.Addr().Unmap(), local.Port()), Took: time.Since(s.Began), Closed: response.Close,
+		AsksForCertificate: s.asksForCertificate}
 	if secured, ok := s.Conn.(*tls.Conn); ok {
 		state := secured.ConnectionState()
 		a.TLS = &state
@@ -150,9 +160,9 @@ func (c *Client) Judge(a *Response, nonce string) {
 		return
 	}
 	if a.Claims, a.Proven = c.Echo.Verify(nonce, values[0]); !a.Proven {
-		c.mutex.Lock()
-		defer c.mutex.Unlock()
-		for _, earlier := range c.nonces {
+		c.Limits.mutex.Lock()
+		defer c.Limits.mutex.Unlock()
+		for _, earlier := range c.Limits.nonces {
 			if claims, ok := c.Echo.Verify(earlier, values[0]); ok {
 				a.Claims, a.Proven, a.Cached = claims, true, true
 			}
@@ -211,11 +221,13 @@ var (
 	errBytes    = fmt.Errorf("the run has sent and received %d MiB, the maximum", MaxBytes>>20)
 )
 
-// Limits tracks the requests, bytes, and connections that a run has used.
+// Limits tracks the requests, bytes, connections, and nonces that a run has used.
 type Limits struct {
 	requests atomic.Int64
 	bytes    atomic.Int64
 	open     chan struct{}
+	mutex    sync.Mutex // protects nonces
+	nonces   []string
 }
 
 func NewLimits() *Limits { return &Limits{open: make(chan struct{}, maxOpen)} }

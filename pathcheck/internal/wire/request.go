@@ -56,10 +56,10 @@ func (c *Client) Own() []Field {
 
 // fields returns the fields that a request has in every HTTP version, and records the nonce for Judge.
 func (c *Client) fields(r *Request) []Field {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if !slices.Contains(c.nonces, r.Nonce) {
-		c.nonces = append(c.nonces, r.Nonce)
+	c.Limits.mutex.Lock()
+	defer c.Limits.mutex.Unlock()
+	if !slices.Contains(c.Limits.nonces, r.Nonce) {
+		c.Limits.nonces = append(c.Limits.nonces, r.Nonce)
 	}
 	own := append([]Field{{proof.RequestHeader, c.Echo.Ask(r.Nonce)}}, c.Own()...)
 	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)

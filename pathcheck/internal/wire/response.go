@@ -31,7 +31,8 @@ type Stream struct {
 	Began   time.Time
 	end     func()
 
-	deadline time.Time
+	deadline           time.Time
+	asksForCertificate bool
 }
 
 // Close implements net.Conn.
@@ -81,6 +82,8 @@ type Response struct {
 	TLS       *tls.ConnectionState
 	Took      time.Duration // the time until the header arrived
 	Closed    bool          // the server closes the connection after the response
+
+	AsksForCertificate bool // the server has requested a client certificate, but there is none
 }
 
 // WebSocket is what happened on a WebSocket.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
@@ -22,7 +23,8 @@ type Target struct {
 	Base   string   // the Echo's path, which does not end in a slash
 	Source net.Addr // the address from which requests are sent; nil means that the system chooses
 
-	DialContext func(ctx context.Context, network, address string) (net.Conn, error) // nil means net.Dialer
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)  // nil means net.Dialer
+	Lookup      func(ctx context.Context, network, host string) ([]netip.Addr, error) // nil means that Dial has the only address
 
 	Certificate *tls.Certificate // the client certificate for servers that request one; may be nil
 	Roots       *x509.CertPool   // the trusted authorities for the server's certificate; nil means no verification
@@ -45,6 +47,22 @@ func ParseTarget(text, address string) (Target, error) {
 	}
 	t.Dial, err = verdict.ParseAddress(address, port)
 	return t, err
+}
+
+// Addresses returns the hosts and ports that DNS returns for the target's name. It omits loopback addresses, because clients of a local
+// server try all of them. Connect reports the errors of DNS.
+func (t *Target) Addresses(ctx context.Context) (addresses []string) {
+	host, port, _ := net.SplitHostPort(t.Dial)
+	if t.Lookup == nil {
+		return nil
+	}
+	found, _ := t.Lookup(ctx, "ip", host)
+	for _, each := range found {
+		if !each.IsLoopback() {
+			addresses = append(addresses, net.JoinHostPort(each.Unmap().String(), port))
+		}
+	}
+	return addresses
 }
 
 // Connect opens a connection whose bytes count toward the limits.

@@ -1,0 +1,133 @@
+package pathcheck
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
+	"github.com/echo-operator/echo-operator/pathcheck/verdict"
+)
+
+// Finding is something about the path that is wrong or surprising.
+type Finding struct {
+	Problem  string   `json:"problem"`            // what is wrong, and what it means
+	Facts    []string `json:"facts"`              // with their values, and with what was received
+	Settings []string `json:"settings,omitempty"` // where a person can change it
+
+	rank   int
+	values []string // for the problem
+}
+
+// judge marks the facts, and lists the findings, the worst first. A value that an expectation names is not surprising.
+func (r *Report) judge() {
+	table := FactTable()
+	findings := map[int]*Finding{}
+	var order []int
+	for i := range r.Facts {
+		f := &r.Facts[i]
+		at := probe.Place(table, f.Name)
+		if at < 0 {
+			continue
+		}
+		d := table[at]
+		f.Meaning = d.Meaning
+		if f.Mark = d.Mark(f.Value); f.Mark != probe.Bad {
+			continue
+		}
+		_, member, isMember := strings.Cut(strings.TrimSuffix(f.Name, "]"), "[")
+		isHTTP := f.Name == "client.proto" && f.Value == "not reported" && strings.HasPrefix(r.URL, "http:")
+		isExpected := slices.ContainsFunc(r.Expected, func(e Result) bool {
+			return e.Fact == f.Name && e.OK && (e.Operator == "" || e.Operator == verdict.In)
+		})
+		if isHTTP || isExpected || isMember && f.Detail { // applications do not read a header that the path does not set
+			f.Mark = ""
+			continue
+		}
+		if findings[at] == nil {
+			findings[at] = &Finding{Problem: d.Problem, Settings: d.Settings, rank: d.Rank}
+			order = append(order, at)
+		}
+		text := f.Name + "=" + f.Value
+		if f.Received != "" {
+			text += " (" + probe.Cut(f.Received, 160) + ")"
+		}
+		findings[at].Facts = append(findings[at].Facts, text)
+		findings[at].values = append(findings[at].values, cmp.Or(member, f.Value))
+	}
+	for _, at := range order {
+		each := findings[at]
+		each.Problem = strings.ReplaceAll(each.Problem, "{value}", strings.Join(each.values, ", "))
+		r.Findings = append(r.Findings, *each)
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.rank, b.rank) })
+}
+
+// width is the maximum length of the lines of a text report, in bytes, unless a word is longer.
+const width = 110
+
+// fold writes text in lines. The first line begins with a mark, and the others are indented.
+func fold(b *bytes.Buffer, mark, text string) {
+	length, _ := b.WriteString(strings.TrimRight(mark, " "))
+	indent := len(mark) - length
+	for each := range strings.FieldsSeq(text) {
+		if length+indent+len(each) > width {
+			length, _ = b.WriteString("\n")
+			indent = len(mark)
+		}
+		added, _ := fmt.Fprintf(b, "%*s%s", indent, "", each)
+		length += added
+		indent = 1
+	}
+	b.WriteString("\n")
+}
+
+func (r *Report) writeFindings(b *bytes.Buffer) {
+	if len(r.Findings) == 0 {
+		b.WriteString("Nothing wrong or surprising was found.\n")
+		return
+	}
+	b.WriteString("WRONG OR SURPRISING\n")
+	for i, each := range r.Findings {
+		fold(b, fmt.Sprintf("%d. ", i+1), each.Problem)
+		for _, fact := range each.Facts {
+			fold(b, "     ", fact)
+		}
+		for _, setting := range each.Settings {
+			fold(b, "   - ", setting)
+		}
+	}
+}
+
+// writeFacts writes the facts with each mark. Members of a fact with the same value are one item.
+func (r *Report) writeFacts(b *bytes.Buffer) {
+	b.WriteString("\nFACTS: + good, ! wrong or surprising, - neutral, ? unknown\n")
+	for _, group := range []struct{ mark, sign string }{{probe.Good, "+ "}, {probe.Bad, "! "}, {"", "- "}} {
+		var items []string
+		last := ""
+		for _, f := range r.Facts {
+			if f.Mark != group.mark {
+				continue
+			}
+			name, member, isMember := strings.Cut(strings.TrimSuffix(f.Name, "]"), "[")
+			this := name + "=" + f.Value
+			switch {
+			case isMember && this == last:
+				items[len(items)-1] += " " + member
+			case isMember:
+				items = append(items, this+": "+member)
+			default:
+				items = append(items, this)
+			}
+			last = this
+		}
+		if len(items) > 0 {
+			fold(b, group.sign, strings.Join(items, ", "))
+		}
+	}
+	for _, each := range r.NotTested {
+		fold(b, "? ", each.Name+": "+each.Reason)
+	}
+}
