@@ -106,6 +106,7 @@ func (r *Report) writeFacts(b *bytes.Buffer) {
 	b.WriteString("\nFACTS: + good, ! wrong or surprising, - neutral, ? unknown\n")
 	for _, group := range []struct{ mark, sign string }{{probe.Good, "+ "}, {probe.Bad, "! "}, {"", "- "}} {
 		var items []string
+		others := 0
 		last := ""
 		for _, f := range r.Facts {
 			if f.Mark != group.mark {
@@ -114,6 +115,9 @@ func (r *Report) writeFacts(b *bytes.Buffer) {
 			name, member, isMember := strings.Cut(strings.TrimSuffix(f.Name, "]"), "[")
 			this := name + "=" + f.Value
 			switch {
+			case isMember && f.Detail && f.Mark == "":
+				others++
+				continue
 			case isMember && this == last:
 				items[len(items)-1] += " " + member
 			case isMember:
@@ -122,6 +126,9 @@ func (r *Report) writeFacts(b *bytes.Buffer) {
 				items = append(items, this)
 			}
 			last = this
+		}
+		if others > 0 {
+			items = append(items, fmt.Sprintf("client.spoofable of %d headers that the path does not set", others))
 		}
 		if len(items) > 0 {
 			fold(b, group.sign, strings.Join(items, ", "))

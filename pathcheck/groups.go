@@ -15,11 +15,11 @@ import (
 // group is a row in the table of groups. A group consists of related facts that a run examines together.
 type group struct {
 	name     string
-	examine  func(context.Context, *probe.Group) error
-	needs    func(*probe.Known) string // returns the reason why the group cannot be tested, or ""
-	requests int                       // how many requests the group usually sends
-	optIn    bool                      // examined only if it is named
-	last     bool                      // examined alone, after the others
+	examine  func(context.Context, *probe.Group) error // at the same time as the other groups; may be nil
+	alone    func(context.Context, *probe.Group) error // after the other groups, which it would delay or disturb; may be nil
+	needs    func(*probe.Known) string                 // returns the reason why the group cannot be tested, or ""
+	requests int                                       // how many requests the group usually sends
+	optIn    bool                                      // examined only if it is named
 }
 
 // groups returns the table of groups. The operator's list of groups is generated from this table. A report lists facts in the order of the
@@ -29,15 +29,15 @@ func groups() []group {
 		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions, requests: 80},
 		{name: "client", examine: probe.ExamineClient, needs: probe.Descriptions, requests: 10},
 		{name: "tls", examine: probe.ExamineTLS, needs: probe.Encrypted, requests: 6},
-		{name: "body", examine: probe.ExamineBody, needs: probe.Descriptions, requests: 25, last: true}, // large bodies and messages delay other requests
+		{name: "body", examine: probe.ExamineBody, alone: probe.ExamineLargeBody, needs: probe.Descriptions, requests: 25},
 		{name: "response", examine: probe.ExamineResponse, needs: probe.Nothing, requests: 40},
-		{name: "websocket", examine: probe.ExamineWebSocket, needs: probe.Nothing, requests: 4, last: true},
+		{name: "websocket", alone: probe.ExamineWebSocket, needs: probe.Nothing, requests: 4},
 		{name: "grpc", examine: probe.ExamineGRPC, needs: probe.Nothing, requests: 8},
 		{name: "retries", examine: probe.ExamineRetries, needs: probe.Controls, requests: 12},
 		{name: "loadBalancing", examine: probe.ExamineLoadBalancing, needs: probe.Nothing, requests: 12},
 		{name: "latency", examine: probe.ExamineLatency, needs: probe.Nothing},
 		{name: "timeouts", examine: probe.ExamineTimeouts, needs: probe.Controls, requests: 4, optIn: true},
-		{name: "outlierDetection", examine: probe.ExamineOutlierDetection, needs: probe.Controls, requests: 30, optIn: true, last: true},
+		{name: "outlierDetection", alone: probe.ExamineOutlierDetection, needs: probe.Controls, requests: 30, optIn: true},
 	}
 }
 
@@ -104,33 +104,31 @@ func (o *Options) affordable(chosen []group, report *Report, k *probe.Known, lef
 	return slices.DeleteFunc(chosen, func(g group) bool { return omitted[g.name] })
 }
 
-// runGroups examines the groups at the same time. It then examines the groups that are marked as last, one at a time.
+// runGroups examines the groups at the same time, and then what must be examined alone.
 func runGroups(ctx context.Context, chosen []group, report *Report, newGroup func() *probe.Group) {
 	results := make([]*probe.Group, len(chosen))
-	examine := func(i int) {
-		g := newGroup()
-		results[i] = g
-		notTested := probe.NotTested{Name: chosen[i].name, Reason: chosen[i].needs(g.Known)}
-		if notTested.Reason == "" {
-			err := chosen[i].examine(ctx, g)
-			if err == nil {
-				return
-			}
-			notTested.Reason = probe.Printable(cmp.Or(probe.DeadlineIn(ctx), err).Error())
-			notTested.Unfinished = !errors.As(err, new(probe.NotApplicable))
+	examine := func(i int, part func(context.Context, *probe.Group) error) {
+		if part == nil {
+			return
 		}
-		g.Skipped = append(g.Skipped, notTested)
+		if err := part(ctx, results[i]); err != nil {
+			results[i].Skipped = append(results[i].Skipped, probe.NotTested{Name: chosen[i].name,
+				Reason: probe.Printable(cmp.Or(probe.DeadlineIn(ctx), err).Error()), Unfinished: !errors.As(err, new(probe.NotApplicable))})
+		}
 	}
 	var all sync.WaitGroup
-	for i := range chosen {
-		if !chosen[i].last {
-			all.Go(func() { examine(i) })
+	for i, each := range chosen {
+		results[i] = newGroup()
+		if reason := each.needs(results[i].Known); reason != "" {
+			results[i].Skipped = append(results[i].Skipped, probe.NotTested{Name: each.name, Reason: reason})
+			chosen[i].examine, chosen[i].alone = nil, nil
 		}
+		all.Go(func() { examine(i, chosen[i].examine) })
 	}
 	all.Wait()
-	for i := range chosen {
-		if chosen[i].last {
-			examine(i)
+	for i, each := range chosen {
+		if len(results[i].Skipped) == 0 || results[i].Skipped[len(results[i].Skipped)-1].Name != each.name {
+			examine(i, each.alone)
 		}
 		report.Facts = append(report.Facts, results[i].Facts...)
 		report.NotTested = append(report.NotTested, results[i].Skipped...)

@@ -20,12 +20,12 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 	for _, file := range files {
 		for _, function := range regexp.MustCompile(`(?m)^func (Examine\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
 			found++
-			if want := "examine: probe." + function[1] + ","; !strings.Contains(table, want) {
+			if want := ": probe." + function[1] + ","; !strings.Contains(table, want) {
 				t.Errorf("%s has %s, but no group in groups.go has %s", file, function[1], want)
 			}
 		}
 	}
-	if found != len(groups()) {
+	if found != len(groups())+1 { // one group has two
 		t.Errorf("there are %d functions for %d groups", found, len(groups()))
 	}
 }

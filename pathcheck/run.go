@@ -95,7 +95,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		report.Address = c.Dial
 		report.From.Address = k.Plain.Local.Addr().String()
 		isLarge := len(o.Groups) > 0 || slices.ContainsFunc(o.Expect, func(e Expectation) bool { return strings.HasPrefix(e.Fact, "body.max") })
-		path := group{name: "path", examine: probe.ConcludePath, needs: probe.Nothing, last: true}
+		path := group{name: "path", alone: probe.ConcludePath, needs: probe.Nothing}
 		left, factor := engine.Afford(ctx, wire.MaxRequests-c.Limits.Sent())
 		runGroups(ctx, append(o.affordable(chosen, report, k, left, factor), path), report, func() *probe.Group {
 			return &probe.Group{Client: c, Engine: engine, Known: k, Direct: o.Direct, CA: o.CA, Large: isLarge}

@@ -55,6 +55,22 @@ func TestTruth(t *testing.T) {
 	}
 }
 
+// TestRun_time examines a transparent path with long round trips. A person waits for the report.
+func TestRun_time(t *testing.T) {
+	for roundTrip, limit := range map[time.Duration]time.Duration{0: 10 * time.Second, 30 * time.Millisecond: 12 * time.Second,
+		200 * time.Millisecond: 20 * time.Second, 400 * time.Millisecond: 40 * time.Second} {
+		t.Run(roundTrip.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				report := run(t, &truthCase{usual: true}, noise{roundTrip: roundTrip}, 1)
+				t.Logf("%s, %d requests, %d bytes, %d facts", report.Took, report.Requests, report.Bytes, len(report.Facts))
+				if took, err := time.ParseDuration(report.Took); err != nil || took > limit || len(report.Facts) < 70 {
+					t.Errorf("the run takes %s, more than %s, or has few facts: %v", report.Took, limit, report.NotTested)
+				}
+			})
+		})
+	}
+}
+
 // truths maps facts to the values that are true, which are separated by |. A value can contain asterisks, which stand for any text, be a
 // range such as 1Ki..4Ki, or end with a set such as {404,503}, which stands for a list of some of its elements. Case is ignored.
 type truths map[string]string
@@ -71,6 +87,7 @@ type truthCase struct {
 	tls    bool                // the proxy terminates TLS
 	hosts  map[string][]string // the addresses of names
 	pods   int                 // 1 if it is 0
+	usual  bool                // examine the default groups, not all
 	echo   []string            // environment variables of the echo servers
 
 	request   func(*httputil.ProxyRequest)                    // changes requests
@@ -220,7 +237,9 @@ func run(t *testing.T, c *truthCase, n noise, seed uint64) *Report {
 	}
 	o := &Options{URL: cmp.Or(c.url, "http://shop.example.com/"), Direct: "http://" + b.pods[0] + "/", Version: "0",
 		Deadline: 10 * time.Minute, dial: b.dial(clientIP, n.line())}
-	o.Groups, _ = GroupNames()
+	if !c.usual {
+		o.Groups, _ = GroupNames()
+	}
 	maps.Copy(b.hosts, c.hosts)
 	o.lookup = func(_ context.Context, _, host string) (found []netip.Addr, err error) {
 		for _, each := range b.hosts[host] {

@@ -22,12 +22,14 @@ const (
 	pause = 1500 * time.Millisecond
 )
 
-// ExamineBody examines request bodies and range requests.
+// ExamineBody examines short request bodies and range requests.
 func ExamineBody(ctx context.Context, g *Group) error {
-	if err := g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange); err != nil {
-		return err
-	}
-	return g.climb(ctx, bodyLadder(g.Large, g.Known.Query)) // large bodies delay other requests
+	return g.Each(ctx, examineChunks, examineRequestBuffer, examineExpect, examineRange)
+}
+
+// ExamineLargeBody finds the largest body that arrives.
+func ExamineLargeBody(ctx context.Context, g *Group) error {
+	return g.climb(ctx, bodyLadder(g.Large, g.Known.Query))
 }
 
 // sizes are the sizes of bodies that proxies may handle in different ways: many buffer 8 or 16 KiB.

@@ -241,7 +241,8 @@ func (g *Group) findLimit(ctx context.Context) Fact {
 	if e.slowed.IsZero() {
 		return NewFact(name, NotFound, "", "no refusals that depend on the pace")
 	}
-	sent, slow := fmt.Sprintf("%d requests at once", burst), fmt.Sprintf("%d of %d requests, %s apart", e.failed, e.failed+e.arrived, e.pace)
+	sent, slow := fmt.Sprintf("%d requests at once", burst), fmt.Sprintf("%d of %d requests that are %s apart are refused", e.failed,
+		e.failed+e.arrived, e.pace)
 	refused := map[string]int{}
 	all, ctx := errgroup.WithContext(ctx)
 	for range burst {
@@ -260,8 +261,8 @@ func (g *Group) findLimit(ctx context.Context) Fact {
 	}
 	for refusal, count := range refused {
 		if 1-atMost(count-1, burst, upperBound(e.failed, e.failed+e.arrived)) < chance {
-			return NewFact(name, "refused "+refusal, sent, describeCounts(refused)+"; "+slow)
+			return NewFact(name, "refused "+refusal, sent, fmt.Sprintf("%d of %s are refused; %s", count, sent, slow))
 		}
 	}
-	return unknown(name, "errors: "+slow+" are refused; "+sent+": "+cmp.Or(describeCounts(refused), None))
+	return unknown(name, "errors: "+slow+"; "+sent+": "+cmp.Or(describeCounts(refused), None))
 }
