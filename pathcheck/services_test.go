@@ -144,6 +144,16 @@ func TestRun_loadBalancing(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
+	refused := func(address string) http.Handler {
+		next := cookies(address)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Cookie") != "" {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 	closing := func(address string) http.Handler {
 		next := inTurn(address)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,6 +169,7 @@ func TestRun_loadBalancing(t *testing.T) {
 			"loadBalancing.upstream": "reused"}},
 		"a cookie":                {sticky, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": "cookie"}},
 		"a cookie without effect": {cookies, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": probe.None}},
+		"cookies are refused":     {refused, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": ""}},
 		"closed connections":      {closing, map[string]string{"loadBalancing.keepAlive": probe.No}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,6 +183,31 @@ func TestRun_loadBalancing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRun_retriesWithCookies examines a proxy in front of two servers that chooses a server by a cookie. Without it, lookups reach only
+// the server that is not busy, and a request with the user's cookie is required.
+func TestRun_retriesWithCookies(t *testing.T) {
+	one, _ := startEcho(t, "ECHO_POD_NAME=web-1")
+	two, _ := startEcho(t, "ECHO_POD_NAME=web-2")
+	proxies := []http.Handler{proxyTo(one, nothing), proxyTo(two, nothing)}
+	var number atomic.Int64
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if login, err := r.Cookie("login"); err != nil || login.Value != "secret" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		chosen := 0
+		if route, err := r.Cookie("route"); err == nil {
+			chosen, _ = strconv.Atoi(route.Value)
+		} else if !strings.HasPrefix(r.URL.Path, "/-/arrivals") {
+			chosen = int(number.Add(1) % 2)
+			http.SetCookie(w, &http.Cookie{Name: "route", Value: strconv.Itoa(chosen)})
+		}
+		proxies[chosen].ServeHTTP(w, r)
+	}))
+	report := check(t, Options{URL: url, Groups: []string{"retries", "loadBalancing"}, Headers: []Header{{Name: "Cookie", Value: "login=secret"}}})
+	expectFacts(t, report, map[string]string{"retries.get": "0", "retries.post": "0", "loadBalancing.affinity": "cookie"})
 }
 
 // TestRun_tls examines paths on which TLS is terminated at a proxy, at the Echo, or at both.

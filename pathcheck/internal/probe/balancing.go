@@ -73,13 +73,16 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int, shared result
 	if len(pods) == 1 {
 		return "one pod", received + ": there is only one pod, or the client's address determines the pod", nil
 	}
-	if cookie := g.Known.cookie(); cookie != "" {
+	if cookie := g.cookie(""); cookie != nil {
 		kept, err := g.sendCookie(ctx, cookie, len(pods))
-		if received = "with the cookie " + describeCounts(kept) + "; " + received; len(kept) == 1 && sameByChance(len(pods), total(kept)) < chance {
-			return "cookie", received, err
-		}
-		if err != nil {
+		received = "with the cookie " + describeCounts(kept) + "; " + received
+		switch {
+		case err != nil:
 			return "", "", err
+		case len(kept) == 1 && sameByChance(len(pods), total(kept)) < chance:
+			return "cookie", received, nil
+		case len(kept) < 2: // too few requests arrived
+			return "", "errors", nil
 		}
 	}
 	same := sameByChance(len(pods), connectionRequests)
@@ -105,15 +108,23 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int, shared result
 	return "", "errors", nil
 }
 
-// cookie returns a cookie that the path sets, but not the Echo.
-func (k *Known) cookie() string {
-	for _, each := range k.Samples {
-		if _, own := each.Claims.Fields["Set-Cookie"]; !own && len(each.Header.Values("Set-Cookie")) > 0 {
-			pair, _, _ := strings.Cut(each.Header.Get("Set-Cookie"), ";")
-			return pair
+// cookie returns the field that sends back a cookie that the path, but not the Echo, sets in a response from a server, together with the
+// user's cookies. An empty name means any server. Without such a cookie, the result is nil.
+func (g *Group) cookie(server string) []wire.Field {
+	for _, each := range g.Known.Samples {
+		set := each.Header.Values("Set-Cookie")
+		if _, own := each.Claims.Fields["Set-Cookie"]; own || len(set) == 0 || server != "" && each.Claims.Server != server {
+			continue
 		}
+		value, _, _ := strings.Cut(set[0], ";")
+		for _, own := range g.Headers {
+			if strings.EqualFold(own.Name, "Cookie") {
+				value = own.Value + "; " + value
+			}
+		}
+		return wire.Fields("Cookie", value)
 	}
-	return ""
+	return nil
 }
 
 // podOf returns the name of the pod that responded or, if the Echo does not report it, the ID of its process.
@@ -128,10 +139,10 @@ func (g *Group) podOf(a *wire.Response) string {
 const maxCookieRequests = 30
 
 // sendCookie sends requests with a cookie on separate connections, and counts the pods that respond.
-func (g *Group) sendCookie(ctx context.Context, cookie string, known int) (map[string]int, error) {
+func (g *Group) sendCookie(ctx context.Context, cookie []wire.Field, known int) (map[string]int, error) {
 	pods := map[string]int{}
 	for requests := 0; requests < maxCookieRequests && len(pods) < 2 && sameByChance(known, total(pods)) >= chance; requests++ {
-		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath, Fields: wire.Fields("Cookie", cookie)})
+		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath, Fields: cookie})
 		if err != nil {
 			return nil, err
 		}

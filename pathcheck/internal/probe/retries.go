@@ -30,8 +30,12 @@ func (g *Group) lookUp(ctx context.Context, nonce string) (record, error) {
 		missing[each.Claims.Server] = true
 	}
 	for range min(lookups*len(missing), maxLookups) {
+		var cookie []wire.Field // may lead to a missing server; load balancing avoids a server that is busy with other requests
+		for server := range missing {
+			cookie = g.cookie(server)
+		}
 		r, err := g.perform(ctx, experiment{once: true,
-			probe: func() *wire.Request { return &wire.Request{Path: "/-/arrivals?nonce=" + nonce} },
+			probe: func() *wire.Request { return &wire.Request{Path: "/-/arrivals?nonce=" + nonce, Fields: cookie} },
 			read:  func(o Outcome) (string, string) { return Yes, "" }})
 		if err != nil {
 			return record{}, err
