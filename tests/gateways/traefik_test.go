@@ -46,7 +46,7 @@ func traefik() gateway {
 			{setting: "buffering: {maxRequestBodyBytes: 1048576}", groups: "body",
 				facts: map[string]string{"body.max": "1Mi", "body.request": "buffered"}},
 			{setting: "compress: {includedContentTypes: [text/plain], minResponseBodyBytes: 1}", groups: "response",
-				facts: map[string]string{"response.compression": "gzip"}},
+				facts: map[string]string{"response.compression": "text: gzip"}},
 			{setting: "headers: {customRequestHeaders: {X-Request-Id: gateway}}", groups: "client",
 				facts: map[string]string{"client.requestID": "replaced, else generated"}},
 			{setting: "passHostHeader: false", groups: "request", facts: map[string]string{"request.host": "changed"}},
