@@ -16,7 +16,7 @@ const document = "../../docs/reference/gateways.md"
 func shown() []string {
 	return []string{"request.host", "request.version", "request.http2", "request.method", "request.methodOther", "request.path.encodedSlash",
 		"request.path.dots", "request.path.doubleSlash", "request.headers.underscores", "request.headers.case", "request.headers.duplicates",
-		"request.headers.size", "request.headers.added", "request.trailers", "client.address", "client.address.by",
+		"request.headers.size", "request.headers.added", "request.headers.removed", "request.trailers", "client.address", "client.address.by",
 		"client.spoofable[X-Forwarded-For]", "client.spoofable[Forwarded]", "client.spoofable[X-Forwarded-Proto]", "client.removable",
 		"client.requestID", "body.max", "body.chunked", "body.request", "body.expect", "body.range", "response.stream",
 		"response.status", "response.headers.added", "response.compression", "response.cached", "response.earlyHints",
@@ -39,7 +39,11 @@ func table(t *testing.T, reports map[string]*pathcheck.Report) string {
 	for _, fact := range shown() {
 		row := ""
 		for _, g := range all {
-			row += fmt.Sprintf(" %s |", cell(reports[g.name], fact))
+			value := "varies"
+			if fact != g.varies {
+				value = cell(reports[g.name], fact)
+			}
+			row += fmt.Sprintf(" %s |", value)
 		}
 		if facts[row] == nil {
 			rows = append(rows, row)

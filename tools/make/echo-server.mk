@@ -16,11 +16,12 @@ test-clients: ## Test the echo server with headless Chromium, behind nginx and H
 
 .PHONY: test-gateways
 test-gateways: export PATH := $(PATH):/usr/sbin
-test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish, and Caddy with pathcheck, and compare docs/reference/gateways.md. UPDATE=1 writes its tables.
+test-gateways: ## Examine nginx, HAProxy, Apache httpd, Varnish, Squid, and Caddy with pathcheck, and compare docs/reference/gateways.md. UPDATE=1 writes its tables.
 	@tools/make/require nginx nginx
 	@tools/make/require haproxy haproxy
 	@tools/make/require apache2 apache2-bin
 	@tools/make/require varnishd varnish
+	@tools/make/require squid squid
 	@tools/make/require caddy caddy
 	@GATEWAYS=all go test -trimpath -count=1 -parallel=6 -timeout=5m $(TESTFLAGS) ./tests/gateways
 
