@@ -123,7 +123,8 @@ func startEcho(t *testing.T, environ ...string) string {
 // start starts a gateway with a setting, and returns its URL.
 func (g *gateway) start(t *testing.T, setting string, environ ...string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.1.%d:0", started.Add(1))) // one address per gateway, because ports are not reserved
+	number := started.Add(1) // one address per gateway, because ports are not reserved
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.%d.%d:0", 1+number/256, number%256))
 	if err != nil {
 		t.Fatal(err)
 	}

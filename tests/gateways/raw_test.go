@@ -100,7 +100,7 @@ type witness struct {
 }
 
 func witnesses() []witness {
-	return slices.Concat(pathWitnesses(), fieldWitnesses(), bodyWitnesses(), responseWitnesses(), podWitnesses())
+	return slices.Concat(pathWitnesses(), fieldWitnesses(), identityWitnesses(), bodyWitnesses(), responseWitnesses(), podWitnesses())
 }
 
 func pathWitnesses() []witness {
@@ -161,10 +161,18 @@ func fieldWitnesses() []witness {
 			return kept(a.Headers["X_raw_name"] != nil, "dropped")
 		}},
 		{"request.headers.removed", func(send func(string) answer) string {
-			names := []string{"Authorization", "Cookie", "Origin", "Referer", "If-None-Match", "Cache-Control", "Prefer", "User-Agent", "Accept"}
-			received := send(head("GET", "/", strings.Join(names, ": 1\r\n")+": 1")).Headers
-			names = slices.DeleteFunc(names, func(name string) bool { return received[name] != nil })
-			return cmp.Or(strings.Join(names, ","), "none")
+			received := send(head("GET", "/", fieldsOf(common())...)).Headers
+			return cmp.Or(strings.Join(slices.DeleteFunc(common(), func(name string) bool { return received[name] != nil }), ", "), "none")
+		}},
+		{"request.headers.added", func(send func(string) answer) string {
+			var added []string
+			for name := range send(head("GET", "/", fieldsOf(common())...)).Headers {
+				if name != "Connection" && !slices.Contains(common(), name) {
+					added = append(added, name)
+				}
+			}
+			slices.Sort(added)
+			return cmp.Or(strings.Join(added, ", "), "none")
 		}},
 		{"request.headers.size", func(send func(string) answer) string {
 			for _, size := range []int{31, 24, 16, 12, 8, 4} {
@@ -204,6 +212,40 @@ func fieldWitnesses() []witness {
 				case a.Path != "":
 					value = "not found"
 				}
+			}
+			return value
+		}},
+	}
+}
+
+// common returns the names of headers that clients often send.
+func common() []string {
+	return []string{"Authorization", "Cookie", "Origin", "Referer", "If-None-Match", "Cache-Control", "Prefer", "User-Agent", "Accept",
+		"Accept-Encoding"}
+}
+
+func fieldsOf(names []string) []string {
+	var fields []string
+	for _, name := range names {
+		fields = append(fields, name+": 1")
+	}
+	return fields
+}
+
+func identityWitnesses() []witness {
+	source := func(send func(string) answer) string { // of the client's address
+		if send(head("GET", "/")).Headers.Get("X-Forwarded-For") == clientAddress {
+			return "X-Forwarded-For"
+		}
+		return "none"
+	}
+	return []witness{
+		{"client.address", func(send func(string) answer) string { return kept(source(send) != "none", "lost") }},
+		{"client.address.by", source},
+		{"client.requestID", func(send func(string) answer) string {
+			value := kept(send(head("GET", "/", "X-Request-Id: raw")).Headers.Get("X-Request-Id") == "raw", "replaced")
+			if send(head("GET", "/")).Headers.Get("X-Request-Id") != "" {
+				value += ", else generated"
 			}
 			return value
 		}},
@@ -328,7 +370,7 @@ func compareWitnesses(t *testing.T, url, varies string, report *pathcheck.Report
 			continue
 		}
 		want := each.value(func(request string) answer { return send(t, url, request) })
-		if got := valueOf(report, each.fact); got != want {
+		if got := cell(report, each.fact); got != want {
 			t.Errorf("%s is %q, but raw requests show %q", each.fact, got, want)
 		}
 	}
