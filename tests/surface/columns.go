@@ -16,8 +16,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
-
-	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
 // column contains all names of one type.
@@ -51,7 +49,6 @@ func rules() []struct {
 	title string
 	rules []rule
 } {
-	groups, _ := pathcheck.GroupNames()
 	return []struct {
 		title string
 		rules []rule
@@ -83,8 +80,7 @@ func rules() []struct {
 		{"Alerts", []rule{{"internal/telemetry/alerts.yaml", `- alert: (\w+)`, "", "docs/runbooks/$1.md", ""}}},
 		{"Reasons of conditions and events", []rule{{"api/v1/*.go", reason, "", "docs/reference/echo.md", ""}}},
 		{"Facts of pathcheck",
-			[]rule{{"pathcheck/internal/probe/facts.go",
-				`"((?:path|` + strings.Join(groups, "|") + `)(?:\.[a-zA-Z0-9]+)*)"`, "", "docs/reference/pathcheck.md", ""},
+			[]rule{{"pathcheck/internal/probe/facts.yaml", `(?m)^- fact: (\S+)$`, "", "docs/reference/pathcheck.md", ""},
 				{"pathcheck/internal/probe/address.go", `"(Forwarded|[A-Z][A-Za-z]*(?:-[A-Za-z0-9]+)+)"`, "client.spoofable[$1]",
 					"docs/reference/pathcheck.md", "`$1`"}}},
 		{"Images", []rule{{"tools/make/image", `(?m)^\t(echo-[a-z-]+)\)$`, "", "docs/contributing/releasing.md", ""}}},
