@@ -32,10 +32,10 @@ type Command struct {
 	// OwnService is the URL of the Echo's Service, to which Run connects once if the main URL does not respond. It may be empty.
 	OwnService string
 
-	address, direct, name, source, groups, ca, output string
-	credentials                                       credentials
-	expect                                            []Expectation
-	deadline                                          time.Duration
+	address, name, source, groups, ca, output string
+	credentials                               credentials
+	expect                                    []Expectation
+	deadline                                  time.Duration
 }
 
 // Flags adds the command's flags.
@@ -54,7 +54,6 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 		"a `FILE` with one header per line, as for --header, so that process lists do not show the values")
 	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM format, for servers that request one")
 	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM format, unless the --cert file contains the key")
-	flags.StringVar(&c.direct, "direct", "", "a `URL` that reaches the same Echo without the proxies, to compare latencies")
 	flags.StringVarP(&c.output, "output", "o", "text",
 		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute,
@@ -137,8 +136,8 @@ func (c *Command) options(url, version string) (*Options, error) {
 	if err := cmp.Or(invalid, noCertificate); err != nil {
 		return nil, err
 	}
-	o := &Options{URL: url, Address: c.address, Direct: c.direct, Service: c.OwnService, Headers: headers, Certificate: certificate,
-		Expect: c.expect, Version: version, Deadline: c.deadline}
+	o := &Options{URL: url, Address: c.address, Service: c.OwnService, Headers: headers, Certificate: certificate, Expect: c.expect,
+		Version: version, Deadline: c.deadline}
 	if c.groups != "" {
 		o.Groups = strings.Split(c.groups, ",")
 	}
@@ -147,11 +146,6 @@ func (c *Command) options(url, version string) (*Options, error) {
 	}
 	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
 		return nil, fmt.Errorf("--address: %w", err)
-	}
-	for flag, url := range map[string]string{"--direct": o.Direct, "--own-service": o.Service} {
-		if _, err := wire.ParseTarget(url, ""); url != "" && err != nil {
-			return nil, fmt.Errorf("%s: %w", flag, err)
-		}
 	}
 	var err error
 	if o.Echo, err = parseName(c.name); err != nil {

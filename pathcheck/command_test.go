@@ -42,11 +42,9 @@ func flagRows(t *testing.T) map[string]flagRow {
 		"header-file": {write("X-A: b\n"), map[string]string{write(""): "has no header", write("# X-A: b"): "has no header"}},
 		"cert":        {write(leaf.Certificate + leaf.Key), map[string]string{write(a.PEM + leaf.Certificate + leaf.Key): "does not match"}},
 		"key":         {"", map[string]string{write(leaf.Key): "this flag requires --cert"}},
-		"direct": {"http://192.0.2.1", map[string]string{"http://192.0.2.1\n": "not a URL such as",
-			"http://192.0.2.1:0": "not a URL such as"}},
-		"output":   {"json", map[string]string{"JSON": "not text, json, html, or expect"}},
-		"deadline": {"3m", map[string]string{"180": "must be a duration like", "-1s": "must be longer than 0s"}},
-		"expect":   {"body.max>=10Mi", map[string]string{"body.max=>=10Mi": "use the operator AtLeast", "body.max>=10MB": "whole number"}},
+		"output":      {"json", map[string]string{"JSON": "not text, json, html, or expect"}},
+		"deadline":    {"3m", map[string]string{"180": "must be a duration like", "-1s": "must be longer than 0s"}},
+		"expect":      {"body.max>=10Mi", map[string]string{"body.max=>=10Mi": "use the operator AtLeast", "body.max>=10MB": "whole number"}},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -26,7 +27,6 @@ type Options struct {
 	URL     string
 	Address string     // if not empty, replaces the address from DNS
 	Service string     // the URL of the Echo's Service, queried once if the URL is silent; may be empty
-	Direct  string     // a URL that leads to the same Echo but bypasses the proxies, to compare latencies; may be empty
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
 	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
 	Groups  []string   // the groups to examine; empty means all except the opt-in groups
@@ -62,10 +62,8 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	if len(o.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(o.CA) {
 		return nil, errors.New("the certificate file contains no PEM certificate")
 	}
-	for _, url := range []string{o.Direct, o.Service} {
-		if _, err := wire.ParseTarget(url, ""); url != "" && err != nil {
-			return nil, err
-		}
+	if _, err := wire.ParseTarget(o.Service, ""); o.Service != "" && err != nil {
+		return nil, fmt.Errorf("--own-service: %w", err)
 	}
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
@@ -98,7 +96,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		path := group{name: "path", alone: probe.ConcludePath, needs: probe.Nothing}
 		left, factor := engine.Afford(ctx, wire.MaxRequests-c.Limits.Sent())
 		runGroups(ctx, append(o.affordable(chosen, report, k, left, factor), path), report, func() *probe.Group {
-			return &probe.Group{Client: c, Engine: engine, Known: k, Direct: o.Direct, CA: o.CA, Large: isLarge}
+			return &probe.Group{Client: c, Engine: engine, Known: k, CA: o.CA, Large: isLarge}
 		})
 	}
 	report.Requests, report.Bytes = c.Limits.Sent(), c.Limits.Used()

@@ -174,9 +174,9 @@ func TestRun_loadBalancing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.proxy(one))
-			report := check(t, Options{URL: url, Groups: []string{"loadBalancing", "latency"}, Direct: "http://" + one})
+			report := check(t, Options{URL: url, Groups: []string{"loadBalancing", "latency"}})
 			expectFacts(t, report, c.facts)
-			for _, each := range []string{"latency.p50", "latency.p99", "latency.direct.p50", "latency.direct.p99"} {
+			for _, each := range []string{"latency.p50", "latency.p99"} {
 				if f := report.fact(each); f == nil || !f.Detail {
 					t.Errorf("%s is %+v", each, f)
 				}
@@ -474,23 +474,6 @@ func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
 		}
 		respondAs(w, first)
 	})
-}
-
-// TestRun_direct checks that direct requests, which bypass the proxies, also come from the source address, and have no secrets for a proxy.
-func TestRun_direct(t *testing.T) {
-	address, _ := startEcho(t)
-	proxy := proxyTo(address, nothing)
-	direct := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if host, _, _ := net.SplitHostPort(r.RemoteAddr); host != client127 || r.Header.Get("X-Api-Key") != "" {
-			t.Errorf("a request came from %s with the headers %v", host, r.Header)
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	report := check(t, Options{URL: serve(t, proxy), Direct: direct, Groups: []string{"latency"},
-		Headers: []Header{{Name: "X-Api-Key", Value: "hunter2-hunter2"}}})
-	if report.fact("latency.direct.p50") == nil {
-		t.Errorf("the report is %+v", report)
-	}
 }
 
 // TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the

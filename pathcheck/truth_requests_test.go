@@ -38,9 +38,9 @@ func transparentTruth() truths {
 		"no":           "response.cached grpc.unary",
 		"0":            "retries.get retries.post retries.reset",
 		"Echo":         "request.headers.size.by request.headers.number.by request.url.size.by",
-		"*":            "path.errors latency.p50 latency.p99 latency.direct.p50 latency.direct.p99",
+		"*":            "path.errors latency.p50 latency.p99",
 		"not found":    "rate.limit", "all": "path.addresses",
-		"canonical": "request.headers.case", "changed": "request.headers.order", "24Ki..32Ki": "request.headers.size",
+		"canonical": "request.headers.case", "24Ki..32Ki": "request.headers.size",
 		"70..100": "request.headers.number", "4Ki..8Ki": "request.url.size", "lost": "client.address", "10Mi..1Gi": "body.max",
 		"1": "loadBalancing.pods", "one pod": "loadBalancing.affinity", "new each time": "loadBalancing.upstream", ">30s": "timeouts.response",
 	} {
@@ -54,7 +54,7 @@ func transparentTruth() truths {
 // directTruth is what is true if there is no proxy.
 func directTruth() truths {
 	return merge(transparentTruth(), truths{"client.address": "kept", "client.address.by": "connection", "request.headers.case": "kept",
-		"request.headers.order": "kept", "request.http2": "HTTP/2.0", "grpc.unary": "yes", "grpc.stream": "streamed"})
+		"request.http2": "HTTP/2.0", "grpc.unary": "yes", "grpc.stream": "streamed"})
 }
 
 func baseCases() []truthCase {

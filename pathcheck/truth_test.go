@@ -235,8 +235,8 @@ func run(t *testing.T, c *truthCase, n noise, seed uint64) *Report {
 	for i := range max(c.pods, 1) {
 		b.startPod(ctx, t, &all, i+1, c.echo)
 	}
-	o := &Options{URL: cmp.Or(c.url, "http://shop.example.com/"), Direct: "http://" + b.pods[0] + "/", Version: "0",
-		Deadline: 10 * time.Minute, dial: b.dial(clientIP, n.line())}
+	o := &Options{URL: cmp.Or(c.url, "http://shop.example.com/"), Version: "0", Deadline: 10 * time.Minute,
+		dial: b.dial(clientIP, n.line())}
 	if !c.usual {
 		o.Groups, _ = GroupNames()
 	}

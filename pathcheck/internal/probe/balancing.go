@@ -3,7 +3,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -201,38 +200,16 @@ func describeCounts(counts map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// ExamineLatency reports how long the first, plain responses took and, if there is a direct URL, how long responses take without the
-// proxies.
-func ExamineLatency(ctx context.Context, g *Group) error {
-	g.Add(decideLatency("latency", g.Known.Samples)...)
-	if g.Direct == "" {
-		return nil
-	}
-	t, err := wire.ParseTarget(g.Direct, "")
-	if err != nil {
-		return err
-	}
-	t.Source, t.DialContext, t.Certificate = g.Source, g.DialContext, g.Certificate // but not the headers, which are for the proxies
-	direct := &Group{Client: &wire.Client{Target: t, Limits: g.Limits, Echo: g.Echo, Agent: g.Agent}, Engine: NewEngine(), Known: &Known{}}
-	if err := direct.Known.sample(ctx, direct); err != nil {
-		return fmt.Errorf("without the proxies: %w", err)
-	}
-	if len(direct.Known.Samples) == 0 {
-		return errors.New("without the proxies: no response proves that it comes from the Echo")
-	}
-	g.Add(decideLatency("latency.direct", direct.Known.Samples)...)
-	return nil
-}
-
-// decideLatency returns the median and the 99th percentile. With so few requests, the 99th percentile is the maximum.
-func decideLatency(name string, responses []*wire.Response) []Fact {
+// ExamineLatency reports the median and the 99th percentile of how long the first, plain responses took. With so few requests, the 99th
+// percentile is the maximum.
+func ExamineLatency(_ context.Context, g *Group) error {
 	var took []time.Duration
-	for _, each := range responses {
+	for _, each := range g.Known.Samples {
 		took = append(took, each.Took)
 	}
 	slices.Sort(took)
-	fact := func(suffix string, value time.Duration) Fact {
-		return Detail(NewFact(name+suffix, fmt.Sprintf("%.2fms", value.Seconds()*1000), fmt.Sprintf("%d requests", len(took)), ""))
+	for name, each := range map[string]time.Duration{"latency.p50": took[(len(took)-1)/2], "latency.p99": took[len(took)-1]} {
+		g.Add(Detail(NewFact(name, fmt.Sprintf("%.2fms", each.Seconds()*1000), fmt.Sprintf("%d requests", len(took)), "")))
 	}
-	return []Fact{fact(".p50", took[(len(took)-1)/2]), fact(".p99", took[len(took)-1])}
+	return nil
 }

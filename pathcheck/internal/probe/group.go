@@ -23,7 +23,6 @@ type Group struct {
 	*wire.Client
 	Engine  *Engine
 	Known   *Known
-	Direct  string // a URL that reaches the same Echo without the proxies; may be empty
 	CA      []byte // PEM certificates that are trusted in addition to the browsers' roots
 	Large   bool   // whether to send more than 5 MiB
 	Facts   []Fact

@@ -17,14 +17,13 @@ func examineHeaders(ctx context.Context, g *Group) error {
 		"Accept-Language", "de", "Authorization", "Basic cGF0aDpjaGVjaw==", "Cookie", "pathcheck=1", "Origin", "http://pathcheck.example",
 		"Referer", "http://pathcheck.example/", "If-None-Match", `"pathcheck"`, "Cache-Control", "no-cache", "Prefer", "wait=1",
 		"X-Requested-With", "pathcheck", "X-Api-Version", "1", "Grpc-Timeout", "9S", "Te", "trailers",
-		"x-PathCheck-cAsE", "1", "X-Pathcheck-B", "1", "X-Pathcheck-A", "1", "X-Pathcheck-C", "1",
-		"X-Pathcheck-Twice", "1", "X-Pathcheck-Twice", "2", "X-Pathcheck-Empty", "",
+		"x-PathCheck-cAsE", "1", "X-Pathcheck-Twice", "1", "X-Pathcheck-Twice", "2", "X-Pathcheck-Empty", "",
 	)
 	sent := wire.Without(append(g.Own(), ordinary...), g.Headers)
 	all := slices.Concat(sent, g.Headers)
 	factsOf := func(e *wire.Description) []Fact {
 		return []Fact{decideLost(all, e), decideAdded(all, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
-			decideOrder([]string{"X-Pathcheck-B", "X-Pathcheck-A", "X-Pathcheck-C"}, e), decideTwice("X-Pathcheck-Twice", e)}
+			decideTwice("X-Pathcheck-Twice", e)}
 	}
 	return g.findAll(ctx, experiment{sent: "a request with typical browser headers",
 		probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: sent} }}, factsOf)
@@ -121,24 +120,6 @@ func decideCase(sent string, e *wire.Description) Fact {
 		value = "canonical"
 	}
 	return NewFact(name, value, sent, received)
-}
-
-func decideOrder(sent []string, e *wire.Description) Fact {
-	const name = "request.headers.order"
-	var received []string
-	for _, each := range e.Request.HeaderNames {
-		if slices.ContainsFunc(sent, func(other string) bool { return strings.EqualFold(each, other) }) {
-			received = append(received, http.CanonicalHeaderKey(each))
-		}
-	}
-	value := Changed
-	switch {
-	case len(received) == 0:
-		return unknown(name, "the Echo does not report the order")
-	case slices.Equal(sent, received):
-		value = Kept
-	}
-	return Detail(NewFact(name, value, strings.Join(sent, " "), strings.Join(received, " ")))
 }
 
 // decideTwice determines what happens to a header that was sent twice, with the values 1 and 2.

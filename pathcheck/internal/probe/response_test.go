@@ -12,10 +12,14 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-func TestDecideLatency(t *testing.T) {
-	facts := decideLatency("latency", []*wire.Response{{Took: 3 * time.Millisecond}, {Took: time.Millisecond}, {Took: 2 * time.Millisecond}})
-	expectValue(t, "median", facts[0], "2.00ms")
-	expectValue(t, "longest", facts[1], "3.00ms")
+func TestExamineLatency(t *testing.T) {
+	g := &Group{Known: &Known{Samples: []*wire.Response{{Took: 3 * time.Millisecond}, {Took: time.Millisecond}, {Took: 2 * time.Millisecond}}}}
+	if err := ExamineLatency(t.Context(), g); err != nil || len(g.Facts) != 2 {
+		t.Fatalf("%+v, %v", g.Facts, err)
+	}
+	for _, each := range g.Facts {
+		expectValue(t, each.Name, each, map[string]string{"latency.p50": "2.00ms", "latency.p99": "3.00ms"}[each.Name])
+	}
 }
 
 func TestDecideResponseHeaders(t *testing.T) {
