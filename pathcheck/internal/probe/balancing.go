@@ -19,6 +19,14 @@ const connectionRequests = 6
 // sameByChance returns the probability with which random load balancing sends all of several requests to one pod.
 func sameByChance(pods, requests int) float64 { return math.Pow(1/float64(pods), float64(requests-1)) }
 
+// maxPodRequests is the maximum number of requests that count the pods.
+const maxPodRequests = 90
+
+// missedByChance returns the probability with which random load balancing has sent no request to one more pod.
+func missedByChance(pods, requests int) float64 {
+	return math.Pow(1-1/float64(pods+1), float64(requests))
+}
+
 // ExamineLoadBalancing compares the first, plain requests, each on a separate connection, with requests on one connection, and with
 // requests that send back the path's cookie.
 func ExamineLoadBalancing(ctx context.Context, g *Group) error {
@@ -47,7 +55,22 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 		g.Unknown("loadBalancing.affinity", reason)
 		return nil
 	}
-	g.Add(Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(pods)), sent, describeCounts(pods))))
+	for total(pods) < maxPodRequests && missedByChance(len(pods), total(pods)) >= chance {
+		o, err := g.ask(ctx, g.Do, plainRequest())
+		if err != nil {
+			return err
+		}
+		if o.Arrived() {
+			pods[g.podOf(o.Response)]++
+		} else if err := g.Engine.control(o); err != nil {
+			return err
+		}
+	}
+	if missedByChance(len(pods), total(pods)) < chance {
+		g.Add(Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(pods)), fmt.Sprintf("%d requests", total(pods)), describeCounts(pods))))
+	} else {
+		g.Unknown("loadBalancing.pods", fmt.Sprintf("%d requests reached %d pods, but there may be more", total(pods), len(pods)))
+	}
 	affinity, received, err := g.affinity(ctx, pods, r)
 	switch {
 	case err != nil:

@@ -222,7 +222,8 @@ func plainRequest() *wire.Request {
 // is refused while controls arrive shows a property of the path.
 func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 	shown, refused := map[string]int{}, map[string]int{}
-	var last result
+	var last result         // what the last response showed
+	var lost Outcome        // of the last probe that was refused
 	var waiting []attempted // outcomes that have not been considered yet
 	slowed := g.Engine.Slowed()
 	for pairs := 0; pairs < maxPairs; {
@@ -232,7 +233,7 @@ func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 		}
 		if len(waiting) == 0 {
 			count := 1
-			if last.outcome.Refusal == wire.TimedOut && !x.large { // waiting for each in turn would take too long
+			if lost.Refusal == wire.TimedOut && !x.large { // waiting for each in turn would take too long
 				count = min(g.Engine.needed(max(1, x.requests)), maxPairs-pairs)
 			}
 			var err error
@@ -246,7 +247,7 @@ func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 			g.Engine.record(1, total(refused)) // errors caused the earlier refusals
 			clear(refused)
 			value, received := x.read(o)
-			last = result{value, received, o}
+			last, lost = result{value, received, o}, Outcome{}
 			shown[value]++
 			switch {
 			case value == "", len(shown) == 1 && (x.once || shown[value] == 2):
@@ -260,13 +261,13 @@ func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 		if r, ok := x.atOnce(o, pairs, shown, last); ok {
 			return r, nil
 		}
-		last.outcome = o
+		lost = o
 		refused[o.Refusal] += map[bool]int{true: 1}[counts] // not the first refusal, nor one of a pair whose control did not arrive either
 		if refused[o.Refusal] >= g.Engine.needed(max(1, x.requests)) {
 			return x.refusal(o), nil
 		}
 	}
-	return result{"", "errors: " + describeCounts(refused), last.outcome}, nil
+	return result{"", "errors: " + describeCounts(refused), lost}, nil
 }
 
 // atOnce returns the result for a refusal that needs no other refusals, if this is one.

@@ -374,10 +374,9 @@ func (g *Group) examineTimeout(ctx context.Context, name, path string, delay tim
 		all, each := errgroup.WithContext(ctx)
 		for i := range count {
 			all.Go(func() (err error) {
-				began := time.Now()
 				requests[i] = &wire.Request{Path: path, Timeout: delay + wire.Timeout, Nonce: wire.NewNonce()}
 				outcomes[i], err = g.ask(each, g.Do, requests[i])
-				took[i] = time.Since(began)
+				took[i] = time.Since(requests[i].Sent) - g.Known.Plain.Took
 				return err
 			})
 		}

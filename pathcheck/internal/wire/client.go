@@ -74,6 +74,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 			stop()
 			end()
 		})}
+	r.Sent = s.Began
 	if err := s.Send(c.Header(r)); err != nil {
 		_ = s.Close() // writing has already failed
 		return nil, err

@@ -39,6 +39,7 @@ type Request struct {
 	Trailers []Field
 	Timeout  time.Duration // Timeout if 0
 	Nonce    string        // a new nonce if empty
+	Sent     time.Time     // when sending began; set by Open
 }
 
 func NewNonce() string {
