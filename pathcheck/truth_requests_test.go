@@ -17,7 +17,7 @@ import (
 // truthCases returns all paths. Each proxy does one thing, also what has misled people who read a report.
 func truthCases() []truthCase {
 	return slices.Concat(baseCases(), methodCases(), pathCases(), headerCases(), clientAddressCases(), identityCases(), limitCases(),
-		bodyTruths(), responseCases(), compressionCases(), webSocketCases(), retryCases(), balancingCases(), firewallCases())
+		settingCases(), bodyTruths(), responseCases(), compressionCases(), webSocketCases(), retryCases(), balancingCases(), firewallCases())
 }
 
 // transparentTruth is what is true if net/http's reverse proxy changes nothing on purpose. The Echo's own limits apply.
@@ -57,6 +57,36 @@ func directTruth() truths {
 		"request.http2": "HTTP/2.0", "grpc.unary": "yes", "grpc.stream": "streamed"})
 }
 
+// settingCases returns a case without a proxy for each setting of the Echo that changes responses, redaction, or controls. A setting is no
+// property of the path.
+func settingCases() (all []truthCase) {
+	for _, setting := range []string{
+		"IDENTITY=false", "CONTROLS=None", "CONTROLS=Safe", "MAX_HEADER_BYTES=65536",
+		"RESPONSE_STATUS=201", "RESPONSE_STATUS=204", "RESPONSE_STATUS=404", "RESPONSE_STATUS=503",
+		"RESPONSE_BODY=hello", `RESPONSE_BODY={"path":"/pathcheck","method":"GET","proto":"HTTP/1.1","headers":{},"request":{}}`,
+		"RESPONSE_DELAY=300ms",
+		`RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public, max-age=60"}]`,
+		`RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/plain"}]`,
+		`RESPONSE_HEADERS=[{"name":"Set-Cookie","value":"a=1"},{"name":"Retry-After","value":"3"},{"name":"Server","value":"x"}]`,
+		`RESPONSE_HEADERS=[{"name":"X-Forwarded-For","value":"192.0.2.1"},{"name":"Vary","value":"Accept"}]`,
+		"REDACT_HEADERS=X-Forwarded-For,X-Forwarded-Host,X-Forwarded-Proto,Forwarded,X-Request-Id,X-Real-IP",
+		"REDACT_HEADERS=X-Pathcheck-Twice,X-Pathcheck-Size,X-Pathcheck-Name,X_Pathcheck_Name,X-Pathcheck-Bytes,Traceparent,Expect,Range,Accept-Language", "REDACT_HEADERS=",
+		"TRUSTED_PROXIES=0.0.0.0/0,::/0",
+		`RESPONSE_FAULTS=[{"percentage":2,"statusCode":503}]`,
+	} {
+		c := truthCase{name: "setting " + setting, direct: true, echo: []string{"ECHO_" + setting}}
+		switch {
+		case strings.HasPrefix(setting, "MAX_HEADER"):
+			c.truth = truths{"request.headers.size": "31Ki..63Ki", "request.headers.size.by": "Echo|none", "request.headers.number": "*",
+				"request.headers.number.by": "*"}
+		case strings.Contains(setting, "max-age"):
+			c.truth = truths{"response.cached": "no"}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
 func baseCases() []truthCase {
 	return []truthCase{
 		{name: "direct", direct: true},
@@ -74,8 +104,6 @@ func baseCases() []truthCase {
 			"body.expect": "kept|sent by proxy", "grpc.unary": "yes", "grpc.stream": "streamed",
 			"loadBalancing.upstream": "*", "retries.reset": "0..300"}},
 		{name: "HTTP 2 is refused", serve: func(s *http.Server) { s.Protocols.SetUnencryptedHTTP2(false) }, truth: truths{"request.http2": "no"}},
-		{name: "no identity", direct: true, echo: []string{"ECHO_IDENTITY=false"}},
-		{name: "fixed status", direct: true, echo: []string{"ECHO_RESPONSE_STATUS=503"}},
 		{name: "one address is dead", hosts: map[string][]string{"shop.example.com": {deadIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 		{name: "one address is silent", hosts: map[string][]string{"shop.example.com": {silentIP, proxyIP}},

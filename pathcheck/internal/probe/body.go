@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
@@ -202,7 +201,7 @@ func examineRange(ctx context.Context, g *Group) error {
 				return "served by proxy", "no Range"
 			case o.Description == nil:
 				return "", whyNotDescribed(o)
-			case strings.Join(o.Description.Values("Range"), "") == all:
+			case isUnchanged(all, o.Description.Values("Range")):
 				return Kept, "Range: " + all
 			}
 			return Dropped, "no Range"

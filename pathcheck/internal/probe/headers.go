@@ -147,7 +147,7 @@ func decideTwice(sent string, e *wire.Description) Fact {
 func decideField(sent wire.Field, e *wire.Description) (value, received string) {
 	values, renamed := e.Values(sent.Name), e.Values(strings.ReplaceAll(sent.Name, "_", "-"))
 	switch {
-	case len(values) == 1 && values[0] == sent.Value:
+	case isUnchanged(sent.Value, values):
 		return Kept, sent.String()
 	case len(values) > 0:
 		return Changed, sent.Name + ": " + strings.Join(values, ", ")

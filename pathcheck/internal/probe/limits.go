@@ -29,7 +29,7 @@ func headerLadders() []ladder {
 				return &wire.Request{Path: PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
 			}, formatSize, func(size int, o Outcome) bool {
 				e := o.Described()
-				return e != nil && len(strings.Join(e.Values("X-Pathcheck-Size"), "")) == size
+				return e != nil && isUnchanged(strings.Repeat("x", size), e.Values("X-Pathcheck-Size"))
 			}, 31 << 10, false},
 		{"request.headers.number", "request.headers.number.by",
 			[]int{20, 40, 60, 80, 100},
@@ -120,7 +120,7 @@ func (g *Group) confirm(ctx context.Context, l ladder, low, high int) (arrived b
 		return err == nil, err
 	case r.value == "":
 		return false, g.unknownLimit(l, r.received)
-	case low < 0: // the size does not matter
+	case low < 0 && r.outcome.Refusal != "": // the size does not matter
 		g.Add(refusedFact(l.fact, l.text(l.sizes[high]), r.outcome.Refusal))
 	case r.value == byProxy && l.sizes[low] == l.own: // the Echo may have refused the size, and a proxy may have replaced its response
 		g.Add(l.decide(low, r.value, r.received)[0])
