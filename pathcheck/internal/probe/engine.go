@@ -119,7 +119,7 @@ func (e *Engine) adapt(o Outcome) {
 	defer e.mutex.Unlock()
 	tolerated := 3 // of the last ten requests, because some errors have nothing to do with the pace
 	switch {
-	case o.isLimited():
+	case o.isLimited(), o.isPaused():
 		tolerated = 0
 		wait, _ := strconv.Atoi(o.Header.Get("Retry-After"))
 		e.next = later(e.next, time.Now().Add(min(time.Duration(wait)*time.Second, longestWait)))

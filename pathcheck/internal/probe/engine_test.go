@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,6 +90,22 @@ func TestGroup_perform_neverTakesErrorsForProperties(t *testing.T) {
 			if known < 190 && share <= 0.1 {
 				t.Errorf("errors of %.2f: %d of 200 values are known", share, known)
 			}
+		}
+	})
+}
+
+// TestGroup_perform_pausesOnlyForPlainRequests performs an experiment whose probes, but not its controls, are refused with Retry-After.
+func TestGroup_perform_pausesOnlyForPlainRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, x := (&path{0, rand.New(rand.NewPCG(0, 0))}).experimentOn(func() (*wire.Response, error) {
+			return &wire.Response{Status: 503, Header: http.Header{"Retry-After": {"5"}}}, nil
+		})
+		began := time.Now()
+		if r, err := g.perform(t.Context(), x); err != nil || r.value != "refused 503" {
+			t.Errorf("%q, %v", r.value, err)
+		}
+		if took := time.Since(began); took > time.Second || !g.Engine.Slowed().IsZero() {
+			t.Errorf("the run took %s and slowed down at %s", took, g.Engine.Slowed())
 		}
 	})
 }

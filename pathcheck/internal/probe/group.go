@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -86,8 +85,12 @@ func (o Outcome) Arrived() bool { return o.Refusal == "" }
 func (o Outcome) rejected() bool { return o.Response != nil && o.RejectedByEcho() }
 
 // isLimited reports whether a proxy refused the request because of a limit on the rate of requests.
-func (o Outcome) isLimited() bool {
-	return o.Refusal != "" && o.Response != nil && (o.Status == http.StatusTooManyRequests || o.Header.Get("Retry-After") != "")
+func (o Outcome) isLimited() bool { return o.Response != nil && o.Refusal == "429" }
+
+// isPaused reports whether a proxy refused the request for some time. Unless the request is plain, this may be due to the request: Varnish
+// sends Retry-After with each of its errors.
+func (o Outcome) isPaused() bool {
+	return o.Response != nil && o.Refusal != "" && o.Header.Get("Retry-After") != ""
 }
 
 // Described returns the Echo's description of the request, if any.
