@@ -15,7 +15,7 @@ import (
 
 // chosen returns the controls for a request, which may have headers, if there are no defaults.
 func chosen(policy Policy, target string, headers ...string) (Controls, error) {
-	return chooserOf(policy, Controls{}, nil).For(requestFor(target, headers...))
+	return chooserOf(policy, Controls{}, nil).For(requestFor(target, headers...), Echo)
 }
 
 func chooserOf(policy Policy, defaults Controls, faults []Fault) *Chooser {
@@ -79,8 +79,8 @@ func TestChooser_findsControls(t *testing.T) {
 	}
 }
 
-// TestForHandshake looks for the only control that a WebSocket handshake can have.
-func TestForHandshake(t *testing.T) {
+// TestFor_handshake looks for the control that only a WebSocket handshake can have.
+func TestFor_handshake(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy  Policy
 		target  string
@@ -93,19 +93,21 @@ func TestForHandshake(t *testing.T) {
 		"escaped":                {Safe, "/?%65cho.handshake=%74rue", nil, "true"},
 		"None":                   {None, "/?echo.handshake=true", []string{"X-Echo-Handshake", "true"}, "false"},
 		"None, an invalid value": {None, "/?echo.handshake=maybe", nil, "false"},
-		"other controls":         {Safe, "/?echo.status=1&echo.delay=30s", []string{"X-Echo-Size", "x"}, "false"},
+		"other controls":         {Safe, "/?echo.status=418&echo.delay=30s", nil, "false"},
+		"an invalid status":      {Safe, "/?echo.handshake=true&echo.status=1", nil, "echo.status: "},
+		"a control of echoes":    {Safe, "/", []string{"X-Echo-Size", "1"}, "X-Echo-Size: applies only to echoes"},
 		"an invalid value":       {Safe, "/?echo.handshake=maybe", nil, `echo.handshake: "maybe" is neither true nor false`},
 		"an empty value":         {Safe, "/?echo.handshake", nil, "echo.handshake: "},
 		"twice":                  {Safe, "/?echo.handshake=true&echo.handshake=true", nil, "specified more than once"},
 		"an invalid header":      {Safe, "/", []string{"X-Echo-Handshake", "1"}, "X-Echo-Handshake: "},
 		"a malformed query":      {Safe, "/?echo.handshake=%zz", nil, "cannot be parsed"},
 	} {
-		desired, err := chooserOf(c.policy, Controls{Status: 503}, nil).ForHandshake(requestFor(c.target, c.headers...))
+		desired, err := chooserOf(c.policy, Controls{Status: 503}, nil).For(requestFor(c.target, c.headers...), WebSocket)
 		got := strconv.FormatBool(desired.Handshake)
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, c.want) || desired.Status != 0 && err == nil {
+		if !strings.Contains(got, c.want) || desired.Status == 503 && err == nil {
 			t.Errorf("%s: got %+v, %v, want %s", name, desired, err, c.want)
 		}
 	}
@@ -143,7 +145,7 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 		"/?echo.status=511":                               "511 requests a login",
 		"/?echo.early-hints=true":                         "a request cannot cause a response with status 103",
 		"/?echo.set-header=":                              `"" is not a header`,
-		"/?echo.handshake=true":                           "handshake: applies only to a WebSocket",
+		"/?echo.handshake=true":                           "echo.handshake: applies only to WebSockets at /-/ws",
 	} {
 		if _, err := chosen(Safe, target); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %s", target, err, why)
@@ -236,7 +238,7 @@ func TestChooser_preventsCachingIfControlled(t *testing.T) {
 	} {
 		chooser := chooserOf(c.policy, own, parsedFaults(t, c.faults))
 		chooser.Random = func(int64) int64 { return 99 }
-		got, err := chooser.For(requestFor(c.target, c.headers...))
+		got, err := chooser.For(requestFor(c.target, c.headers...), Echo)
 		want := own.Headers
 		if !c.cached {
 			want = []Header{{"X-B", "1"}}
@@ -302,7 +304,7 @@ func TestChooser_allocatesNothingForPlainRequests(t *testing.T) {
 	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},
 		"Accept-Encoding": {"gzip"}}
 	count := testing.AllocsPerRun(1000, func() {
-		desired, err := chooser.For(r)
+		desired, err := chooser.For(r, Echo)
 		if err != nil || desired.Applied() != nil {
 			t.Errorf("the controls are %v, %v", desired, err)
 		}
@@ -403,7 +405,7 @@ func TestChooser_injectsFaults(t *testing.T) {
 		chooser.Random = rolls(c.rolls...)
 		var got []string
 		for _, target := range c.targets {
-			desired, err := chooser.For(requestFor(target))
+			desired, err := chooser.For(requestFor(target), Echo)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -431,7 +433,7 @@ func TestChooser_choosesDelay(t *testing.T) {
 	} {
 		chooser := chooserOf(Safe, Controls{Delay: 5 * time.Second}, parsedFaults(t, c.faults))
 		chooser.Random = rolls(7)
-		if got, err := chooser.For(requestFor(c.target)); err != nil || got.Delay != c.want {
+		if got, err := chooser.For(requestFor(c.target), Echo); err != nil || got.Delay != c.want {
 			t.Errorf("%s: the delay is %s, %v, want %s", name, got.Delay, err, c.want)
 		}
 	}

@@ -39,6 +39,7 @@ type Controls struct {
 	Handshake  bool            // whether the first message of a WebSocket is the echo of its handshake
 	failures   int             // the controls apply to this many requests with the same key; 0 means all
 	fault      int             // the number of the configured fault that applies, starting at 1; 0 means none
+	GRPCStatus int             // the status of a call; 0 means OK
 	requested  requested
 }
 
@@ -57,7 +58,7 @@ type Header struct {
 
 // with returns the request's controls, with c as the defaults. The query takes precedence over headers. Errors contain the name of the
 // control and describe the valid values.
-func (c Controls) with(r *http.Request, policy Policy) (Controls, error) {
+func (c Controls) with(r *http.Request, policy Policy, target Target) (Controls, error) {
 	if policy == None {
 		return c, nil
 	}
@@ -69,12 +70,7 @@ func (c Controls) with(r *http.Request, policy Policy) (Controls, error) {
 	if !hasControls { // nearly all requests
 		return c, nil
 	}
-	return c.requestedBy(r.Header, query, err, policy)
-}
-
-// requestedBy returns the controls in a request's headers and query, or the error from parsing the query.
-func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr error, policy Policy) (Controls, error) {
-	for name, values := range headers {
+	for name, values := range r.Header {
 		short, ok := strings.CutPrefix(name, headerPrefix)
 		if !ok {
 			continue
@@ -88,15 +84,15 @@ func (c Controls) requestedBy(headers http.Header, query url.Values, queryErr er
 				continue
 			}
 		}
-		if err := c.set(short, values, policy); err != nil {
+		if err := c.set(short, values, policy, target); err != nil {
 			return c, fmt.Errorf("%.100s: %w", name, err)
 		}
 	}
-	if queryErr != nil {
-		return c, queryErr
+	if err != nil {
+		return c, err
 	}
 	for name, values := range query {
-		if err := c.set(name, values, policy); err != nil {
+		if err := c.set(name, values, policy, target); err != nil {
 			return c, fmt.Errorf("%s%.100s: %w", queryPrefix, name, err)
 		}
 	}
@@ -119,10 +115,13 @@ func (c *Controls) checkRequestedFault() error {
 
 // set sets the named control to a value from a request. The first control removes the default headers that would let caches store the
 // response and send it to other clients.
-func (c *Controls) set(name string, values []string, policy Policy) error {
+func (c *Controls) set(name string, values []string, policy Policy, target Target) error {
 	row := rowOf(name)
 	if len(values) > 1 && !row.repeats {
 		return errors.New("specified more than once")
+	}
+	if row.set != nil && row.targets&target == 0 && target != Call && target != Other { // a gateway may add controls to all requests
+		return fmt.Errorf("applies only to %s", row.targets)
 	}
 	if len(c.requested.names) == 0 {
 		c.Headers = withoutCaching(c.Headers)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -45,6 +44,8 @@ const requestedFault = 0
 type Chooser struct {
 	policy   Policy
 	defaults Controls
+	general  Controls // the defaults for all responses except echoes
+	vary     []string // the value of the Vary header, which all responses share
 	faults   []Fault
 	client   func(*http.Request) string // returns the client's address, or "" if it is not known
 	Random   func(n int64) int64        // returns a number from 0 to n-1
@@ -53,33 +54,47 @@ type Chooser struct {
 
 // NewChooser returns a Chooser for requests that may have controls, for the default controls, and for the faults in the settings.
 func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*http.Request) string) *Chooser {
-	return &Chooser{policy: policy, defaults: defaults, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
+	return &Chooser{policy: policy, defaults: defaults, general: Controls{Headers: unprotected(defaults.Headers)},
+		vary: []string{policy.Vary()}, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
+}
+
+// Begin applies the controls for responses that a request does not control, such as errors, after a delay.
+func (c *Chooser) Begin(e *exchange.Exchange, delay time.Duration) {
+	general := c.general
+	general.Delay = delay
+	c.Apply(e, &general)
+}
+
+// Apply sets the headers that controls specify, and makes the response report the controls.
+func (c *Chooser) Apply(e *exchange.Exchange, desired *Controls) {
+	e.Applied = desired.Applied()
+	e.Header()["Vary"] = c.vary
+	desired.SetHeaders(e.Header())
 }
 
 // For returns the controls that apply to a request, or an error if the request's controls are not valid. A request that sets a control
 // such as status, delay, or connection is exempt from the faults in the settings. All other requests get the first fault that applies.
-func (c *Chooser) For(r *http.Request) (Controls, error) {
-	desired, err := c.defaults.with(r, c.policy)
-	if err != nil {
+func (c *Chooser) For(r *http.Request, target Target) (Controls, error) {
+	defaults := c.defaults
+	if target != Echo {
+		defaults = c.general
+	}
+	if target == Call {
+		defaults.Delay = c.defaults.Delay
+	}
+	desired, err := defaults.with(r, c.policy, target)
+	switch {
+	case err != nil:
 		return desired, err
-	}
-	if desired.Handshake {
-		return desired, errors.New("handshake: applies only to a WebSocket, at a path that ends in /-/ws")
-	}
-	if desired.requests("status", "delay", "connection", "percentage", "failures") {
-		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
-			requested := desired.requested
-			desired = c.defaults
-			desired.Headers = withoutCaching(desired.Headers) // caches must not store the response to this request either
-			desired.requested = requested
-		}
-	} else {
-		for i := range c.faults {
-			if fault := &c.faults[i]; c.applies(r, i+1, fault.percentage, fault.failures) {
-				desired.apply(fault, i+1)
-				break
-			}
-		}
+	case target == Echo:
+		c.inject(&desired, r)
+	case target == Other:
+		desired = Controls{Headers: unprotected(desired.Headers)}
+	case target == Call:
+		desired = Controls{Headers: unprotected(desired.Headers), Delay: desired.Delay, delayUpTo: desired.delayUpTo,
+			GRPCStatus: desired.GRPCStatus}
+	default:
+		desired.Headers = unprotected(desired.Headers)
 	}
 	if desired.delayUpTo > desired.Delay { // the delay is a range
 		desired.Delay += time.Duration(c.Random(int64(desired.delayUpTo-desired.Delay) + 1))
@@ -87,22 +102,23 @@ func (c *Chooser) For(r *http.Request) (Controls, error) {
 	return desired, nil
 }
 
-// handshake is the name of the only control that applies to a WebSocket.
-const handshake = "handshake"
-
-// ForHandshake returns the controls that apply to a WebSocket handshake. It returns an error if the request's handshake control is not
-// valid, and ignores all other controls.
-func (c *Chooser) ForHandshake(r *http.Request) (Controls, error) {
-	if c.policy == None {
-		return Controls{}, nil
+// inject injects the fault, if any, that applies to a request for an echo.
+func (c *Chooser) inject(desired *Controls, r *http.Request) {
+	if desired.requests("status", "delay", "connection", "percentage", "failures") {
+		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
+			requested := desired.requested
+			*desired = c.defaults
+			desired.Headers = withoutCaching(desired.Headers) // caches must not store the response to this request either
+			desired.requested = requested
+		}
+		return
 	}
-	headers := http.Header{}
-	if name := http.CanonicalHeaderKey(headerPrefix + handshake); r.Header[name] != nil {
-		headers[name] = r.Header[name]
+	for i := range c.faults {
+		if fault := &c.faults[i]; c.applies(r, i+1, fault.percentage, fault.failures) {
+			desired.apply(fault, i+1)
+			return
+		}
 	}
-	query, err := queryControls(r.URL.RawQuery)
-	maps.DeleteFunc(query, func(name string, _ []string) bool { return name != handshake })
-	return Controls{}.requestedBy(headers, query, err, c.policy)
 }
 
 // applies determines whether a fault applies to a request, based on chance and on the number of earlier requests with the same key.

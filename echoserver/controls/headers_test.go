@@ -132,7 +132,7 @@ func FuzzControls(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query, list string) {
 		r := &http.Request{URL: &url.URL{RawQuery: query}, Header: http.Header{"X-Echo-Set-Header": {list}}}
-		wanted, err := Controls{}.with(r, Full)
+		wanted, err := Controls{}.with(r, Full, Echo)
 		if err != nil {
 			return
 		}

@@ -100,6 +100,15 @@ func isOwnName(name string) bool {
 	return true
 }
 
+// unprotected returns only the headers that may be part of any response: they neither let caches store it, nor replace what determines how
+// clients treat its body.
+func unprotected(headers []Header) []Header {
+	return slices.DeleteFunc(withoutCaching(headers), func(h Header) bool {
+		return slices.Contains([]string{"Content-Encoding", "Content-Security-Policy", "Content-Type", "X-Content-Type-Options"},
+			http.CanonicalHeaderKey(h.Name))
+	})
+}
+
 // withoutCaching returns only the headers that do not let caches store a response.
 func withoutCaching(headers []Header) []Header {
 	return slices.DeleteFunc(slices.Clone(headers), func(h Header) bool {

@@ -22,6 +22,7 @@ type control struct {
 	repeats bool
 	// isHidden reports whether the description of a request omits the control.
 	isHidden bool
+	targets  Target // the requests to which the control applies
 	// varies reports whether Vary names the control's header. To stay short, Vary omits percentage and early-hints, which alone do not change
 	// the final response. nginx does not cache a response whose Vary is longer than 128 bytes.
 	varies bool
@@ -29,17 +30,17 @@ type control struct {
 
 // table returns all controls, in the order in which X-Echo-Applied and the description of a request list them. A new control needs a row
 // here and a field in Controls.
-func table() [12]control {
+func table() [13]control {
 	return [...]control{
 		{name: "status", set: func(c *Controls, values []string, policy Policy) error {
 			return Into(&c.Status, policy.parseStatus)(values[0])
-		}, value: func(c Controls) any { return orNil(c.Status) }, varies: true},
+		}, value: func(c Controls) any { return orNil(c.Status) }, targets: Echo | Stream | WebSocket, varies: true},
 		{name: "delay", set: (*Controls).setDelay, value: func(c Controls) any {
 			if c.Delay == 0 {
 				return nil
 			}
 			return c.Delay.Round(time.Millisecond).String()
-		}, varies: true},
+		}, targets: Echo | Stream | WebSocket | Call, varies: true},
 		{name: "set-header", set: (*Controls).addHeaders, value: func(c Controls) any {
 			var names []string
 			for _, each := range c.Headers {
@@ -49,7 +50,7 @@ func table() [12]control {
 				return nil
 			}
 			return names
-		}, repeats: true, varies: true},
+		}, targets: Echo | Stream | WebSocket | Call | Other, repeats: true, varies: true},
 		{name: "size", set: func(c *Controls, values []string, _ Policy) error {
 			size, err := strconv.Atoi(values[0])
 			if err != nil || size < 0 || size > MaxSize {
@@ -62,27 +63,31 @@ func table() [12]control {
 				return nil
 			}
 			return *c.Size
-		}, varies: true},
+		}, targets: Echo, varies: true},
 		{name: "format", set: func(c *Controls, values []string, _ Policy) error {
 			return Into(&c.Format, OneOf("is not json, text, or html", JSON, Text, HTML))(values[0])
-		}, value: func(c Controls) any { return orNil(c.Format) }, varies: true},
+		}, value: func(c Controls) any { return orNil(c.Format) }, targets: Echo, varies: true},
 		{name: "percentage", set: func(c *Controls, values []string, _ Policy) (err error) {
 			c.percentage, err = ParseWhole(values[0], 1, 100)
 			return err
-		}, value: func(c Controls) any { return orNil(c.percentage) }},
+		}, value: func(c Controls) any { return orNil(c.percentage) }, targets: Echo},
 		{name: "failures", set: func(c *Controls, values []string, _ Policy) (err error) {
 			c.failures, err = ParseWhole(values[0], 1, maxFailures)
 			return err
-		}, value: func(c Controls) any { return orNil(c.failures) }, varies: true},
+		}, value: func(c Controls) any { return orNil(c.failures) }, targets: Echo, varies: true},
 		{name: "early-hints", set: func(c *Controls, values []string, policy Policy) error {
 			return Into(&c.EarlyHints, policy.parseEarlyHints)(values[0])
-		}, value: func(c Controls) any { return orNil(c.EarlyHints) }},
+		}, value: func(c Controls) any { return orNil(c.EarlyHints) }, targets: Echo},
 		{name: "connection", set: func(c *Controls, values []string, policy Policy) error {
 			return Into(&c.Connection, policy.parseConnection)(values[0])
-		}, value: func(c Controls) any { return orNil(c.Connection) }, varies: true},
+		}, value: func(c Controls) any { return orNil(c.Connection) }, targets: Echo, varies: true},
 		{name: "handshake", set: func(c *Controls, values []string, _ Policy) error {
 			return Into(&c.Handshake, ParseBoolean)(values[0])
-		}, value: func(c Controls) any { return orNil(c.Handshake) }},
+		}, value: func(c Controls) any { return orNil(c.Handshake) }, targets: WebSocket},
+		{name: "grpc-status", set: func(c *Controls, values []string, _ Policy) (err error) {
+			c.GRPCStatus, err = ParseWhole(values[0], 0, maxGRPCStatus)
+			return err
+		}, value: func(c Controls) any { return orNil(c.GRPCStatus) }, targets: Call},
 		{name: "fault", value: func(c Controls) any {
 			if c.fault == 0 {
 				return nil
@@ -96,6 +101,28 @@ func table() [12]control {
 			return "fixed"
 		}, isHidden: true},
 	}
+}
+
+// Target is what a request asks for, which determines the controls that apply. Several targets can be combined.
+type Target int
+
+const (
+	Echo      Target = 1 << iota
+	Stream           // the body, or events
+	WebSocket        // or the page that opens one
+	Call
+	Other // such as probes
+)
+
+// String implements fmt.Stringer.
+func (t Target) String() string {
+	var names []string
+	for i, name := range []string{"echoes", "/-/body, /-/sse", "WebSockets at /-/ws", "gRPC calls"} {
+		if t&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // rowOf returns a control's row, or an empty row if there is no such control.
@@ -129,7 +156,7 @@ func Names() []string {
 	return names
 }
 
-// Vary returns the value of Vary: the request headers on which an echo depends. It contains no spaces, to stay short.
+// Vary returns the value of Vary: the request headers on which a response depends. It contains no spaces, to stay short.
 func (p Policy) Vary() string {
 	names := []string{"Accept"}
 	for _, row := range table() {

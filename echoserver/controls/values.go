@@ -20,6 +20,8 @@ const (
 	MaxSize = 16 << 20
 	// maxFailures is the maximum value of the failures field of a fault and of the failures control.
 	maxFailures = 1000
+	// maxGRPCStatus is the highest status code of gRPC.
+	maxGRPCStatus = 16
 )
 
 // ParseStatus parses a response status.
@@ -64,10 +66,11 @@ func ParseDefaultHeaders(text string) ([]Header, error) {
 	if err := decodeStrictly([]byte(text), &headers); err != nil {
 		return nil, fmt.Errorf(`not a list such as [{"name": "Retry-After", "value": "7"}]: %w`, err)
 	}
-	for _, each := range headers {
+	for i, each := range headers {
 		if err := errors.Join(checkSyntax(each), checkFraming(each.Name)); err != nil {
 			return nil, err
 		}
+		headers[i].Value = strings.Trim(each.Value, " \t")
 	}
 	return headers, nil
 }
@@ -208,7 +211,7 @@ func (c *Controls) SetHeaders(target http.Header) {
 	}
 	for _, each := range c.Headers {
 		if isVary(each) {
-			target.Set(each.Name, target.Get(each.Name)+","+each.Value)
+			target.Set(each.Name, strings.TrimPrefix(target.Get(each.Name)+","+each.Value, ","))
 		} else {
 			target.Add(each.Name, each.Value)
 		}

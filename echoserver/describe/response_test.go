@@ -21,7 +21,7 @@ func fullResponse(t testing.TB) Response {
 	r := httptest.NewRequest(http.MethodGet,
 		"/?echo.status=200&echo.delay=1s&echo.set-header=A%26:1&echo.set-header=B:1&echo.size=3&echo.format=text&"+
 			"echo.early-hints=true&echo.connection=truncate&echo.failures=2", http.NoBody)
-	desired, err := controls.NewChooser(controls.Full, controls.Controls{}, nil, func(*http.Request) string { return "" }).For(r)
+	desired, err := controls.NewChooser(controls.Full, controls.Controls{}, nil, func(*http.Request) string { return "" }).For(r, controls.Echo)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 		slog.Int64("bytes", e.written),
 		slog.String("remote", r.RemoteAddr),
 		slog.Duration("nanoseconds", line.Time.Sub(e.Began)))
+	if e.Client != "" {
+		line.AddAttrs(slog.Group("client", slog.String("address", e.Client)))
+	}
 	if e.GRPCStatus != "" {
 		line.AddAttrs(slog.String("grpcStatus", e.GRPCStatus))
 	}

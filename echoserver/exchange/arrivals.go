@@ -140,8 +140,7 @@ func (w *witness) sign(status int, header http.Header) string {
 	c.Request = w.arrival.seen()
 	w.record.mutex.Unlock()
 	c.Status, c.Method, c.Request.Time, c.Fields = status, c.Request.Method, 0, map[string]string{}
-	noBody := []int{http.StatusNoContent, http.StatusResetContent, http.StatusNotModified}
-	if c.Method == http.MethodHead || slices.Contains(noBody, status) {
+	if c.Method == http.MethodHead || !AllowsBody(status) {
 		c.Body, c.Describes = "", false
 	}
 	unclaimed := []string{"Connection", "Content-Length", "Transfer-Encoding", "Trailer", "Upgrade", proof.ResponseHeader}
@@ -172,12 +171,23 @@ func (e *Exchange) Enclose(description []byte) []byte {
 	return description
 }
 
-// begin records the status of the final response, and adds the proof to its header. It must be called before the header is written.
+// begin records the status of the final response, and adds the applied controls and the proof to its header. It must be called before the
+// header is written.
 func (e *Exchange) begin(status int) {
-	if e.Status == 0 && e.witness != nil {
+	if e.Status != 0 {
+		return
+	}
+	e.Status = status
+	if e.Applied != nil {
+		if text := e.Applied.String(); text != "" {
+			e.Header().Set("X-Echo-Applied", text)
+		}
+		e.Applied.Each(e.Count)
+	}
+	trimValues(e.Header())
+	if e.witness != nil {
 		e.Header().Set(proof.ResponseHeader, e.witness.sign(status, e.Header()))
 	}
-	e.Status = cmp.Or(e.Status, status)
 }
 
 // Reply responds with a body that consists of one text.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,9 +32,22 @@ type Exchange struct {
 	OverBudget bool                  // aborted without a response or log line, because the budget does not cover their memory
 	Status     int                   // 0 before the response
 	written    int64
+	// Applied lists the controls that change the response, and Count counts each. Both are nil if the server has no controls.
+	Applied Applied
+	Count   func(control, value string)
+	// Client is the address of the client for the log. It is empty if it is not known, or if no proxy is trusted.
+	Client string
 	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
 	GRPCStatus string
 	witness    *witness // nil unless the response will contain a proof
+}
+
+// Applied lists the controls that changed a response.
+type Applied interface {
+	// String returns the value of X-Echo-Applied.
+	String() string
+	// Each calls yield with the name and value of each control.
+	Each(yield func(name, value string))
 }
 
 // New returns an exchange for a request.
@@ -82,6 +96,7 @@ func (e *Exchange) Release(bytes int64) {
 // net/http would wait only after the handler returns, when the budget no longer covers the response.
 func (e *Exchange) Finish() {
 	e.begin(http.StatusOK)
+	trimValues(e.Header()) // the handler may have set trailers
 	if e.Stream != nil {
 		_ = e.FlushError() // the client may have disconnected
 	}
@@ -151,6 +166,23 @@ const (
 	// Sandbox prevents browsers from executing or loading anything in a response.
 	Sandbox = "default-src 'none'; sandbox"
 )
+
+// AllowsBody reports whether a final response with a status can have a body (RFC 9110, 15.3.5, 15.3.6, and 15.4.5).
+func AllowsBody(status int) bool {
+	return status != http.StatusNoContent && status != http.StatusResetContent && status != http.StatusNotModified
+}
+
+// trimValues removes the spaces around field values. HTTP/2 clients reject a response whose values begin or end with a space (RFC 9113,
+// 8.2.1), and net/http removes the spaces only in HTTP/1.
+func trimValues(header http.Header) {
+	for _, values := range header {
+		for i, value := range values {
+			if trimmed := strings.Trim(value, " \t"); len(trimmed) < len(value) {
+				values[i] = trimmed
+			}
+		}
+	}
+}
 
 // SetSecurityHeaders sets the security headers that every response has. Calling header.Set would be slower, because it canonicalizes the
 // names.

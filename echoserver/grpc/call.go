@@ -88,12 +88,17 @@ func (c *call) Read(p []byte) (int, error) {
 	if !c.acquire(messageFactor * (min(c.received, limit) - before)) {
 		return 0, c.outOfMemory()
 	}
-	switch cause := c.cause(); {
+	cause := c.cause()
+	switch {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
 		c.clearReadDeadline()
 		return n, err
+	case c.request.ProtoMajor == 1:
+		c.Header().Set("Connection", "close") // net/http could interpret the rest of the body as the next request
+	}
+	switch {
 	case cause != nil:
 		c.err = callError(cause)
 	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to expire
@@ -177,8 +182,11 @@ func (c *call) Flush() {
 	c.isWriting = false
 }
 
-// beginWriting sets the deadline for writing a message.
+// beginWriting sets the deadline for writing a message. It must be called before anything is written.
 func (c *call) beginWriting() {
+	if encodings := c.Header()["Grpc-Accept-Encoding"]; c.Status == 0 && len(encodings) == 1 && encodings[0] == "" {
+		encodings[0] = "identity" // gRPC does not allow the empty list that Connect sends
+	}
 	if !c.isWriting {
 		_ = c.controller.SetWriteDeadline(time.Now().Add(exchange.StallTimeout)) // if this fails, so does writing
 		c.isWriting = true

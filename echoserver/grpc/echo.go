@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,62 +111,27 @@ func invalidArgument(format string, arguments ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, arguments...))
 }
 
-// ControlStatus is the name of the control that sets a call's status.
-const ControlStatus = "grpc-status"
-
 // control applies a call's controls before Connect reads the first message. It returns an error if they end the call.
-func (h *Handler) control(ctx context.Context, _ connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
-	c := callOf(ctx)
-	c.err = h.applyControls(ctx, c)
-	return ctx, c.err
-}
-
-func (h *Handler) applyControls(ctx context.Context, c *call) error {
-	code, delay := codeOK, h.Delay
-	for name, set := range map[string]func(string) error{ // all other controls apply only to HTTP
-		"X-Echo-Grpc-Status": func(text string) error {
-			number, err := controls.ParseWhole(text, 0, len(codeNames())-1)
-			code = statusCode(number)
-			return err
-		},
-		"X-Echo-Delay": controls.Into(&delay, controls.ParseDelay),
-	} {
-		values := c.request.Header[name]
-		if len(values) == 0 || !h.Controls {
-			continue
-		}
-		err := set(values[0])
-		if len(values) > 1 {
-			err = errors.New("specified more than once")
-		}
-		if err != nil {
-			return invalidArgument("%s: %w", strings.ToLower(name), err)
-		}
+func (h *Handler) control(ctx context.Context, c *call, target controls.Target) error {
+	desired, err := h.Chooser.For(c.request, target)
+	if err != nil {
+		name, _, _ := strings.Cut(err.Error(), ":")
+		return invalidArgument("%s%s", strings.ToLower(name), err.Error()[len(name):])
 	}
-	var applied []string
-	if code != codeOK {
-		h.Metrics.Applied(ControlStatus)
-		applied = append(applied, ControlStatus+"="+strconv.Itoa(int(code)))
-	}
-	if delay > 0 {
-		h.Metrics.Applied("delay")
-		applied = append(applied, "delay="+delay.Round(time.Millisecond).String())
-	}
-	if applied != nil {
-		c.Header().Set("X-Echo-Applied", strings.Join(applied, ", "))
-	}
-	err := h.Delays.Await(ctx, c.Exchange, delay)
+	err = h.Delays.Await(ctx, c.Exchange, desired.Delay)
 	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	switch {
 	case errors.Is(err, exchange.ErrTooManyDelays):
 		return connect.NewError(connect.CodeResourceExhausted, err)
 	case errors.Is(err, exchange.ErrOverBudget):
 		return c.outOfMemory()
+	}
+	h.Chooser.Apply(c.Exchange, &desired)
+	switch {
 	case err != nil:
 		return callError(err)
-	}
-	if code != codeOK {
-		return connect.NewError(connect.Code(code), errors.New("requested by x-echo-grpc-status"))
+	case desired.GRPCStatus != 0:
+		return connect.NewError(connect.Code(desired.GRPCStatus), errors.New("requested by x-echo-grpc-status"))
 	}
 	return nil
 }

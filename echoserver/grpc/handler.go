@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
@@ -60,12 +61,10 @@ func IsHealthCheck(r *http.Request) bool {
 	return r.RequestURI == healthCheckProcedure && IsCall(r)
 }
 
-// Metrics counts calls, controls, and rejections.
+// Metrics counts calls and rejections.
 type Metrics interface {
 	// Called counts a call by method and status name. An unknown method is counted as "other".
 	Called(method, status string)
-	// Applied counts a control that changed a response.
-	Applied(control string)
 	// Rejected counts a message that was rejected because of a limit.
 	Rejected(reason string)
 }
@@ -73,8 +72,7 @@ type Metrics interface {
 // Config contains the server settings and state that calls need.
 type Config struct {
 	Describer *describe.Describer
-	Delay     time.Duration // the default delay of responses
-	Controls  bool          // whether clients can send controls with calls
+	Chooser   *controls.Chooser
 	Delays    *exchange.Delays
 	Metrics   Metrics
 	NotReady  <-chan struct{} // closed when the server begins to drain
@@ -91,10 +89,10 @@ type Handler struct {
 // NewHandler returns a handler that serves all gRPC services.
 func NewHandler(c Config) *Handler {
 	h := &Handler{Config: c, procedures: map[string]http.Handler{}, unknown: connect.NewErrorWriter()}
-	echoes := connect.WithHandlerOptions(h.options(maxMessage), connect.WithRequestGate(h.control))
+	echoes := h.options(maxMessage, controls.Call)
 	h.add("Unary", "ServerStream", "ClientStream", "BidiStream")(echov1.NewEchoHandler(&echoService{h}, echoes))
 	h.add("Echo", "EchoTwo", "EchoThree")(grpcecho.NewGrpcEchoHandler(&gatewayAPIService{handler: h}, echoes))
-	short := h.options(maxShortMessage)
+	short := h.options(maxShortMessage, controls.Other)
 	h.add("Check", "Watch")(grpchealth.NewHandler(&healthChecker{h}, short))
 	reflector := grpcreflect.NewStaticReflector(echov1.EchoName, grpcecho.GrpcEchoName, grpchealth.HealthV1ServiceName,
 		grpcreflect.ReflectV1ServiceName, grpcreflect.ReflectV1AlphaServiceName)
@@ -112,11 +110,18 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 	}
 }
 
-// options returns the options that all services share. The options disable compression, because a decompressed message could be much
-// larger than the received data.
-func (h *Handler) options(maxMessage int) connect.HandlerOption {
+// options returns the options of a service. The options disable compression, because a decompressed message could be much larger than the
+// received data.
+func (h *Handler) options(maxMessage int, target controls.Target) connect.HandlerOption {
+	gate := func(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
+		c := callOf(ctx)
+		if c.err = h.begin(ctx, c, spec.StreamType); c.err == nil {
+			c.err = h.control(ctx, c, target)
+		}
+		return ctx, c.err
+	}
 	return connect.WithHandlerOptions(connect.WithCompression("gzip", nil, nil), connect.WithReadMaxBytes(maxMessage),
-		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(h.begin), connect.WithInterceptors(callInterceptor{}))
+		connect.WithCodec(jsonCodec{}), connect.WithRequestGate(gate), connect.WithInterceptors(callInterceptor{}))
 }
 
 // Serve serves a call. It matches the path without decoding it, because method paths contain no escapes.
@@ -161,23 +166,22 @@ func shortHeader(header http.Header) http.Header {
 	return short
 }
 
-// begin is called before Connect reads a call's first message. It returns the call's context, which expires at the client's deadline or,
-// for a stream, is canceled when the server stops.
-func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
-	c := callOf(ctx)
+// begin is called before Connect reads a call's first message. The call's context expires at the client's deadline. For a stream, it is
+// canceled when the server stops.
+func (h *Handler) begin(ctx context.Context, c *call, kind connect.StreamType) error {
 	c.cause = func() error { return context.Cause(ctx) }
 	c.deadline, _ = ctx.Deadline()
 	c.patience = messageTimeout
-	if spec.StreamType&connect.StreamTypeClient != 0 {
+	if kind&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
 	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
-	isStream := spec.StreamType != connect.StreamTypeUnary
+	isStream := kind != connect.StreamTypeUnary
 	if !c.Acquire(callCost) || isStream && !c.Acquire(streamCost) {
-		return nil, c.outOfMemory()
+		return c.outOfMemory()
 	}
 	if !isStream {
-		return ctx, nil
+		return nil
 	}
 	c.watching.Go(func() {
 		select {
@@ -187,7 +191,7 @@ func (h *Handler) begin(ctx context.Context, spec connect.Spec, _ connect.Peer, 
 		case <-ctx.Done():
 		}
 	})
-	return ctx, nil
+	return nil
 }
 
 // jsonCodec is Connect's JSON codec, but with short errors. protojson errors quote values from the message, which can be long.

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/echov1"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
@@ -49,8 +50,9 @@ type callServer struct {
 func newCallServer() *callServer {
 	s := &callServer{pool: transport.Pool{Limit: 1 << 40}, ending: make(chan struct{}), notReady: make(chan struct{}),
 		counts: map[string]int{}}
-	s.Handler = NewHandler(Config{Describer: &describe.Describer{ShowIdentity: true, Draining: s.draining.Load}, Controls: true,
-		Delays: &exchange.Delays{Ending: s.ending, Rejected: s.Rejected}, Metrics: s, NotReady: s.notReady, Ending: s.ending})
+	s.Handler = NewHandler(Config{Describer: &describe.Describer{ShowIdentity: true, Draining: s.draining.Load},
+		Chooser: controls.NewChooser(controls.Safe, controls.Controls{}, nil, nil),
+		Delays:  &exchange.Delays{Ending: s.ending, Rejected: s.Rejected}, Metrics: s, NotReady: s.notReady, Ending: s.ending})
 	return s
 }
 
@@ -64,9 +66,6 @@ func (s *callServer) count(what string) {
 func (s *callServer) Called(method, status string) {
 	s.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
 }
-
-// Applied implements Metrics.
-func (*callServer) Applied(string) {}
 
 // Rejected implements Metrics.
 func (s *callServer) Rejected(reason string) { s.count("limit " + reason) }
@@ -83,7 +82,7 @@ func (s *callServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.inFlight.Add(1)
 	defer s.inFlight.Add(-1)
 	e := exchange.New(w, r)
-	e.Pool = &s.pool
+	e.Pool, e.Count = &s.pool, func(string, string) {}
 	size, _ := transport.MeasureHeader(r)
 	e.HeaderSize = size.Bytes
 	defer e.End()
@@ -487,7 +486,7 @@ func TestWatch(t *testing.T) {
 // TestHandler_limitsDelayedCalls checks that the limit for delayed responses includes gRPC calls.
 func TestHandler_limitsDelayedCalls(t *testing.T) {
 	s := newCallServer()
-	s.Delay = 30 * time.Second
+	s.Chooser = controls.NewChooser(controls.Safe, controls.Controls{Delay: 30 * time.Second}, nil, nil)
 	s.Delays.Waiting.Store(exchange.MaxWaiting)
 	status, _ := called(t, echotest.Clients(t)["HTTP/2.0"], s.serveLocally(t)+unaryPath, echoRequest(t, "hello"))
 	if status != "8 1000 responses are already delayed" || s.Delays.Waiting.Load() != exchange.MaxWaiting {

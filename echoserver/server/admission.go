@@ -32,6 +32,9 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	} else if !h.admitStream(e, r, c, size.Bytes+int64(size.Fields)*transport.FieldCost) {
 		return false
 	}
+	if len(h.trustedProxies) > 0 {
+		e.Client = h.describer.Client(r).Address
+	}
 	return h.checkHeader(e, r, size, longestField)
 }
 
@@ -103,8 +106,12 @@ func (h *handler) exhausted(e *exchange.Exchange) {
 	exchange.Reject(e, http.StatusServiceUnavailable, transport.OverBudget)
 }
 
-// unreadable responds to a request whose body could not be read.
+// unreadable responds to a request whose body could not be read. It closes an HTTP/1 connection, because net/http would interpret the rest
+// of a body that is not valid as the next request if the handler uses the connection in both directions.
 func (h *handler) unreadable(e *exchange.Exchange, err error) {
+	if e.Stream == nil {
+		e.Header().Set("Connection", "close")
+	}
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, exchange.ErrOverBudget):

@@ -298,6 +298,35 @@ func TestAdmitTrailer(t *testing.T) {
 	}
 }
 
+// TestUnreadable_closesConnection sends trailers of the maximum size over HTTP/1.1, which includes the empty line, and of one byte more. If
+// a body is not valid, what follows must not become another request.
+func TestUnreadable_closesConnection(t *testing.T) {
+	url := serve(t, handlerOf(t)).URL
+	const most = 4096
+	trailer := func(size int) string {
+		return "0\r\nX-A: " + strings.Repeat("b", size-len("X-A: \r\n\r\n")) + "\r\n\r\n"
+	}
+	for rest, want := range map[string]string{trailer(most): "200 200", trailer(most + 1): "400", "x\r\n\r\n": "400"} {
+		for _, path := range []string{"/", "/-/body?digest", "/echo.v1.Echo/Unary"} {
+			connection, fields := echotest.Dial(t, url), "Host: a\r\nTransfer-Encoding: chunked\r\n"
+			if strings.HasSuffix(path, "Unary") {
+				fields += "Connect-Protocol-Version: 1\r\nContent-Type: application/json\r\n"
+				want = strings.Replace(want, "400", "499", 1) // for Connect, the client ended the call
+			}
+			_, _ = io.WriteString(connection, "POST "+path+" HTTP/1.1\r\n"+fields+"\r\n2\r\n{}\r\n"+rest+
+				"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+			got, _ := io.ReadAll(connection) // it may be reset because of the unread data
+			var codes []string
+			for _, response := range strings.Split(string(got), "HTTP/1.1 ")[1:] {
+				codes = append(codes, response[:3])
+			}
+			if strings.Join(codes, " ") != want {
+				t.Errorf("%s after %d bytes: the responses are %q", path, len(rest), codes)
+			}
+		}
+	}
+}
+
 // TestNewServer_reportsRejections sends one request of each kind that net/http rejects, and reports in its own way.
 func TestNewServer_reportsRejections(t *testing.T) {
 	for reason, send := range map[string]func(net.Conn) error{

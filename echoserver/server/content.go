@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -30,24 +32,21 @@ type content struct {
 	policy    string // the Content-Security-Policy, which defaults to sandbox
 	length    int
 	source    io.Reader
-	held      int           // the amount of memory, in bytes, that the content holds
-	text      io.ReadSeeker // only for generated text, because clients can request ranges of it
+	held      int // the amount of memory, in bytes, that the content holds
+	status    int // 0 unless the request specifies a range
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats. It claims each
 // body except generated text.
-func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, applied controls.Applied,
-	body *exchange.Body) content {
+func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, body *exchange.Body) content {
 	switch {
 	case desired.Size != nil:
-		text := io.NewSectionReader(filler{}, 0, int64(*desired.Size))
-		return content{mediaType: transport.PlainText, length: *desired.Size, source: text, text: text,
-			held: min(*desired.Size, copyBuffer)}
+		return generated(e, r, desired)
 	case desired.Body != "":
 		e.Claim(false, func() io.Reader { return strings.NewReader(desired.Body) })
 		return content{mediaType: transport.PlainText, length: len(desired.Body), source: strings.NewReader(desired.Body)}
 	}
-	echo := h.describer.Describe(e, r, applied, body)
+	echo := h.describer.Describe(e, r, desired.Applied(), body)
 	switch cmp.Or(desired.Format, controls.AcceptedFormat(r.Header["Accept"])) {
 	case controls.HTML:
 		data := echo.CompactJSON(true)
@@ -66,15 +65,60 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 	return contentOf(e, "application/json", echo.IndentedJSON(e.DescribedSize(body)))
 }
 
+// generated returns generated text, or the part of it that the request's Range header specifies (RFC 9110, 14.2). It ignores multiple
+// ranges, because a short request with many ranges could cause a long response.
+func generated(e *exchange.Exchange, r *http.Request, desired *controls.Controls) content {
+	size, begin, end := *desired.Size, 0, *desired.Size
+	c := content{mediaType: transport.PlainText, held: min(size, copyBuffer)}
+	if r.Method == http.MethodGet && desired.StatusOrOK() == http.StatusOK && desired.Connection == "" && size > 0 {
+		e.Header().Set("Accept-Ranges", "bytes")
+		text, isRange := strings.CutPrefix(strings.Join(r.Header["Range"], ","), "bytes=")
+		if isRange && !strings.Contains(text, ",") && r.Header["If-Range"] == nil { // no validator matches
+			var ok bool
+			if begin, end, ok = parseRange(text, size); !ok {
+				e.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", size))
+				const reason = "echo-server: the text has no such range\n"
+				c.status, c.length, c.source = http.StatusRequestedRangeNotSatisfiable, len(reason), strings.NewReader(reason)
+				return c
+			}
+			e.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", begin, end-1, size))
+			c.status = http.StatusPartialContent
+		}
+	}
+	c.length, c.source = end-begin, io.NewSectionReader(filler{}, int64(begin), int64(end-begin))
+	return c
+}
+
+// parseRange returns the part of a text of the given size that a range specifies, and false if there is no such part.
+func parseRange(text string, size int) (begin, end int, ok bool) {
+	first, last, isRange := strings.Cut(text, "-")
+	begin, hasBegin := parsePosition(first)
+	end, hasEnd := parsePosition(last)
+	switch {
+	case first == "": // the last bytes
+		begin, end, hasBegin = size-min(end, size), size, true
+	case last == "":
+		end, hasEnd = size, true
+	default:
+		end = min(end+1, size)
+	}
+	return begin, end, isRange && hasBegin && hasEnd && begin < end
+}
+
+// parsePosition parses a position, which may be far behind the end of a text.
+func parsePosition(text string) (int, bool) {
+	position, err := strconv.ParseUint(text, 10, 31)
+	return int(position), err == nil || errors.Is(err, strconv.ErrRange)
+}
+
 func contentOf(e *exchange.Exchange, mediaType string, data []byte) content {
 	e.Claim(mediaType == "application/json", func() io.Reader { return bytes.NewReader(data) })
 	return content{mediaType: mediaType, length: len(data), source: bytes.NewReader(data), held: cap(data)}
 }
 
-// write writes the content, or half of it, unless the status does not allow a body (RFC 9110, 15.3.5, 15.3.6, and 15.4.5).
-func (c *content) write(e *exchange.Exchange, r *http.Request, status int, truncate bool) {
-	switch status {
-	case http.StatusNoContent, http.StatusResetContent, http.StatusNotModified:
+// write writes the content, or half of it, unless the status does not allow a body.
+func (c *content) write(e *exchange.Exchange, status int, truncate bool) {
+	if !exchange.AllowsBody(status) {
 		e.Header().Del("Content-Type")
 		e.WriteHeader(status)
 		return
@@ -82,16 +126,8 @@ func (c *content) write(e *exchange.Exchange, r *http.Request, status int, trunc
 	if c.length > slowLength {
 		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(slowTimeout)) // if this fails, so does writing
 	}
-	// Only GET supports ranges, and an unknown unit is ignored (RFC 9110, 14.2). The server also ignores multiple ranges, because a short
-	// request with many ranges could cause a long response.
-	ranges := r.Header.Get("Range")
-	mayHaveRange := r.Method == http.MethodGet && (ranges == "" || strings.HasPrefix(ranges, "bytes=") && !strings.Contains(ranges, ","))
-	if c.text != nil && status == http.StatusOK && mayHaveRange && !truncate {
-		http.ServeContent(e, r, "", time.Time{}, c.text)
-		return
-	}
 	e.Header().Set("Content-Length", strconv.Itoa(c.length))
-	e.WriteHeader(status)
+	e.WriteHeader(cmp.Or(c.status, status))
 	if truncate { // the cost of a request covers a small buffer
 		_, _ = io.CopyBuffer(e, io.LimitReader(c.source, int64(c.length/2)), make([]byte, 1<<10))
 		return

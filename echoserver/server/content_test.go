@@ -133,9 +133,15 @@ func TestHandler_supportsHeadOfEachRoute(t *testing.T) {
 func TestContent_servesSingleRanges(t *testing.T) {
 	h := handlerOf(t)
 	whole := echotest.Record(h, "/?echo.size=100").Body.String()
-	for text, want := range map[string]string{"bytes=0-9": whole[:10], "bytes=-5": whole[95:], "bytes=100-": "416", "bytes=a-b": "416",
+	for text, want := range map[string]string{"bytes=0-9": whole[:10], "bytes=-5": whole[95:], "bytes=-500": whole, "bytes=90-": whole[90:],
+		"bytes=99-99999999999999999999": whole[99:], "bytes=100-": "416", "bytes=a-b": "416", "bytes=-0": "416", "bytes=9-8": "416", "bytes=-": "416",
+		"bytes=5": "416", "bytes=+1-2": "416", "bytes=99999999999999999999-": "416",
 		"": "200", "bytes=0-1,5-6": "200", "lines=0-1": "200"} {
 		w := echotest.Record(h, "/?echo.size=100", "Range", text)
+		if w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) ||
+			(w.Header().Get("X-Echo-Applied") == "size=100") != (want != "416") {
+			t.Errorf("%q: the headers are %q", text, w.Header())
+		}
 		switch {
 		case want == "200" && (w.Code != http.StatusOK || w.Body.String() != whole || w.Header().Get("Content-Range") != ""),
 			want == "416" && (w.Code != http.StatusRequestedRangeNotSatisfiable || strings.Contains(w.Body.String(), whole[:5])),
@@ -144,7 +150,19 @@ func TestContent_servesSingleRanges(t *testing.T) {
 			t.Errorf("%q: %d with %q and %q", text, w.Code, w.Header(), w.Body)
 		}
 	}
-	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez"} {
+	full := handlerOf(t, "ECHO_CONTROLS=Full")
+	for target, want := range map[string]string{"/?echo.size=9&echo.set-header=Cache-Control:max-age=60&echo.set-header=Content-Type:text/csv": "no-store",
+		"/?echo.delay=1ms&echo.size=9": "no-store"} {
+		w := echotest.Record(full, target, "Range", "bytes=9-")
+		if got := w.Header().Get("X-Echo-Applied"); w.Code != 416 || w.Header().Get("Cache-Control") != want ||
+			w.Header().Get("Content-Type") != transport.PlainText || strings.Contains(target, "delay") != (got == "delay=1ms") {
+			t.Errorf("%s: %d with %q", target, w.Code, w.Header())
+		}
+	}
+	if w := echotest.Record(h, "/?echo.size=100", "Range", "bytes=0-1", "If-Range", `"a"`); w.Code != 200 || w.Body.String() != whole {
+		t.Errorf("with If-Range: %d", w.Code)
+	}
+	for _, target := range []string{"/", "/?echo.size=100&echo.status=404", "/-/livez", "/?echo.size=0"} {
 		if w := echotest.Record(h, target, "Range", "bytes=0-1"); w.Code == http.StatusPartialContent || w.Header().Get("Accept-Ranges") != "" {
 			t.Errorf("%s: %d with %q", target, w.Code, w.Header())
 		}

@@ -84,6 +84,18 @@ func TestRespond_omitsAppliedWithoutControls(t *testing.T) {
 	}
 }
 
+// TestRespond_reportsEarlyHintsIfSent checks that a response over HTTP/1.0, which has no status 103, does not report early hints.
+func TestRespond_reportsEarlyHintsIfSent(t *testing.T) {
+	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
+	for version, want := range map[string]bool{"1.0": false, "1.1": true} {
+		got := echotest.Exchanged(t, echotest.Dial(t, url), "GET /?echo.early-hints=true HTTP/"+version+"\r\nHost: a\r\nConnection: close\r\n\r\n")
+		if strings.Contains(got, " 103 ") != want || strings.Contains(got, "early-hints=true\r\n") != want ||
+			strings.Contains(got, "earlyHints") != want {
+			t.Errorf("HTTP/%s: the response is %s", version, got)
+		}
+	}
+}
+
 // TestEcho_varyListsControlHeaders checks that Vary lists each request header that controls the response, so that caches do not serve the
 // response for other requests.
 func TestEcho_varyListsControlHeaders(t *testing.T) {
@@ -144,6 +156,10 @@ func TestTruncate(t *testing.T) {
 				t.Errorf("%s %s: %d of %d bytes, %v, %s", proto, query, n, response.ContentLength, err, response.Header)
 			}
 		}
+		ranged := echotest.Open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate&echo.size=100", http.NoBody, "Range", "bytes=90-")
+		if n, err := io.Copy(io.Discard, ranged.Body); err == nil || n != 50 || ranged.StatusCode != http.StatusOK || ranged.Header["Content-Range"] != nil {
+			t.Errorf("%s, a range: %d with %d bytes, %v, %s", proto, ranged.StatusCode, n, err, ranged.Header)
+		}
 		response := echotest.Open(t, client, http.MethodGet, server.URL+"/?echo.connection=truncate", http.NoBody)
 		data, err := io.ReadAll(response.Body)
 		if err == nil || int64(len(data)) != response.ContentLength/2 || !strings.HasPrefix(string(data), "{\n \"path\"") {
@@ -152,13 +168,14 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestTruncate_closesConnectionEvenWithoutBody checks that the connection is closed even though no part of the response is missing.
+// TestTruncate_closesConnectionEvenWithoutBody checks that the connection is closed even though no part of the response is missing. The
+// response must not report that it is truncated.
 func TestTruncate_closesConnectionEvenWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",
 		"HEAD /?echo.connection=truncate": "200", "GET /?echo.connection=truncate&echo.size=0": "200"} {
 		got := echotest.Exchanged(t, echotest.Dial(t, url), request+" HTTP/1.1\r\nHost: a\r\n\r\n")
-		if !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.HasSuffix(got, "\r\n\r\n") {
+		if !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.HasSuffix(got, "\r\n\r\n") || strings.Contains(got, "connection=truncate") {
 			t.Errorf("%s gets %q", request, got)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 // echo responds with a description of the request, or with the response that the request's controls specify. It reads the body first,
 // because net/http drops the rest of the body when the response begins.
 func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
-	e.Header()["Vary"] = h.vary
 	body, err := exchange.ReadBody(e, r)
 	if time.Since(e.Began) > time.Second { // the time limit for the response starts at the end of the request
 		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if this fails, so does writing
@@ -29,7 +28,7 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	if !h.admitTrailer(e, r) {
 		return
 	}
-	desired, err := h.chooser.For(r)
+	desired, err := h.chooser.For(r, controls.Echo)
 	if err != nil {
 		exchange.Reject(e, http.StatusBadRequest, err.Error())
 		return
@@ -37,7 +36,7 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	switch {
 	case !h.delay(e, r, desired.Delay):
 	case desired.Connection == controls.ConnectionReset:
-		h.metrics.applied(desired.Applied())
+		desired.Applied().Each(h.metrics.applied)
 		e.Status = statusNoResponse
 		if c := transport.ConnectionOf(r); c != nil && r.ProtoMajor == 1 {
 			_ = c.SendReset() // fails only if the client has disconnected
@@ -60,24 +59,25 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 		h.exhausted(e)
 		return
 	}
-	applied := desired.Applied()
-	content := h.content(e, r, desired, applied, body)
+	desired.EarlyHints = desired.EarlyHints && r.ProtoAtLeast(1, 1)
+	content := h.content(e, r, desired, body)
 	e.Release(worst - max(0, int64(content.held-transport.IncludedResponse)))
 	header := e.Header()
-	if applied != nil {
-		header.Set("X-Echo-Applied", applied.String())
-		h.metrics.applied(applied)
-	}
 	header.Set("Content-Type", content.mediaType)
 	if content.policy != "" {
 		header.Set("Content-Security-Policy", content.policy)
 	}
-	desired.SetHeaders(header)
-	if desired.EarlyHints && r.ProtoAtLeast(1, 1) {
+	truncate := desired.Connection == controls.ConnectionTruncate
+	if r.Method == http.MethodHead || content.length == 0 || !exchange.AllowsBody(desired.StatusOrOK()) {
+		desired.Connection = "" // there is nothing to truncate, so the response must not report it
+	}
+	if content.status != http.StatusRequestedRangeNotSatisfiable {
+		h.chooser.Apply(e, desired)
+	}
+	if desired.EarlyHints {
 		e.ResponseWriter.WriteHeader(http.StatusEarlyHints) // status 103 must not be recorded as the final status
 	}
-	truncate := desired.Connection == controls.ConnectionTruncate
-	content.write(e, r, desired.StatusOrOK(), truncate)
+	content.write(e, desired.StatusOrOK(), truncate)
 	if truncate {
 		_ = http.NewResponseController(e).Flush() // the client may have disconnected
 		panic(http.ErrAbortHandler)               // makes net/http close the connection or reset the stream
@@ -89,6 +89,7 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
 	switch err := h.delays.Await(r.Context(), e, delay); {
 	case err == nil:
+		h.chooser.Begin(e, delay)
 		return true
 	case errors.Is(err, exchange.ErrTooManyDelays):
 		e.Header().Set("Retry-After", "1")
@@ -104,13 +105,8 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 
 // echoHandshake returns the JSON echo of a WebSocket handshake, if the handshake requests an echo, and the number of bytes reserved for the
 // echo. The third result is false if echoHandshake rejected the handshake.
-func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []byte, acquired int64, ok bool) {
-	desired, err := h.chooser.ForHandshake(r)
-	switch {
-	case err != nil:
-		exchange.Reject(e, http.StatusBadRequest, err.Error())
-		return nil, 0, false
-	case !desired.Handshake:
+func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request, desired *controls.Controls) (text []byte, acquired int64, ok bool) {
+	if !desired.Handshake {
 		return nil, 0, true
 	}
 	acquired = 2 * describe.MaxBytes(e, r, nil) // because the proof needs a copy
@@ -119,8 +115,7 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request) (text []b
 		return nil, 0, false
 	}
 	applied := desired.Applied()
-	h.metrics.applied(applied)
-	e.Header().Set("X-Echo-Applied", applied.String())
+	e.Applied = applied
 	describer := *h.describer
 	if h.controls != controls.Full {
 		// The handshake must come from one of this server's pages, or from no page at all. Browsers let pages from any origin read WebSocket

@@ -27,7 +27,6 @@ type handler struct {
 	pages     describe.Pages
 	delays    *exchange.Delays
 	budget    *transport.Budget
-	vary      []string // the value of the Vary header, which all responses share
 	chooser   *controls.Chooser
 	arrivals  *exchange.Arrivals
 	calls     *grpc.Handler
@@ -36,8 +35,7 @@ type handler struct {
 
 func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log *slog.Logger) *handler {
 	h := &handler{Settings: s, life: life, metrics: metrics, log: log, pages: describe.NewPages(),
-		budget: metrics.budget, vary: []string{s.controls.Vary()},
-		delays: &exchange.Delays{Ending: life.ending, Rejected: metrics.Rejected}}
+		budget: metrics.budget, delays: &exchange.Delays{Ending: life.ending, Rejected: metrics.Rejected}}
 	echo := proof.Echo{Namespace: s.identity.Namespace, Name: s.identity.Service} // a Service has the same name as its Echo
 	h.arrivals = exchange.NewArrivals(echo, &h.budget.Requests)
 	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies,
@@ -45,16 +43,16 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
 	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Rejected: metrics.Rejected,
-		Page: h.pages.WebSocket.Serve, Log: h.logHandshake, First: h.echoHandshake}
-	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Delay: s.response.Delay, Controls: s.controls != controls.None,
-		Delays: h.delays, Metrics: metrics, Ending: life.ending, NotReady: life.notReady})
+		Page: h.pages.WebSocket.Serve, Log: h.logHandshake}
+	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Chooser: h.chooser, Delays: h.delays, Metrics: metrics,
+		Ending: life.ending, NotReady: life.notReady})
 	return h
 }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := exchange.New(w, r)
-	e.Pool = &h.budget.Requests
+	e.Pool, e.Count = &h.budget.Requests, h.metrics.applied
 	if h.redaction.Adds("X-Request-Id") {
 		e.ID = exchange.NewRequestID()
 	}
@@ -73,6 +71,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.End() // must be last, because the request stays in memory while its log line waits for earlier lines
 	}()
 	exchange.SetSecurityHeaders(w.Header())
+	h.chooser.Begin(e, 0)
 	h.arrivals.Receive(e, r)
 	if h.life.draining.Load() {
 		w.Header().Set("Connection", "close") // makes the client open a new connection, which reaches another pod
@@ -93,9 +92,15 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target string) {
 		h.calls.Serve(e, r)
 		return
 	}
-	switch target {
-	case "":
+	if target == "" {
 		h.echo(e, r)
+		return
+	}
+	desired, ok := h.control(e, r, target)
+	if !ok {
+		return
+	}
+	switch target {
 	case "/-/livez":
 		health(e, true)
 	case "/-/readyz":
@@ -103,7 +108,7 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target string) {
 	case "/-/body":
 		h.streamBody(e, r)
 	case "/-/ws":
-		h.webSocket.Serve(e, r)
+		h.webSocket.Serve(e, r, func() ([]byte, int64, bool) { return h.echoHandshake(e, r, &desired) })
 	case "/-/sse":
 		h.events(e, r, time.Second)
 	case "/-/arrivals":
@@ -111,6 +116,36 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target string) {
 	default:
 		exchange.Reject(e, http.StatusNotFound, "not found: the paths under /-/ are livez, readyz, body, ws, sse, and arrivals")
 	}
+}
+
+// control applies the controls of a request to a path below /-/. It returns false if it has responded, because a control is not valid or
+// specifies the status.
+func (h *handler) control(e *exchange.Exchange, r *http.Request, route string) (desired controls.Controls, ok bool) {
+	target := controls.Other
+	switch route {
+	case "/-/body", "/-/sse":
+		target = controls.Stream
+	case "/-/ws":
+		target = controls.WebSocket
+	}
+	desired, err := h.chooser.For(r, target)
+	if err != nil {
+		exchange.Reject(e, http.StatusBadRequest, err.Error())
+		return desired, false
+	}
+	if !h.delay(e, r, desired.Delay) {
+		return desired, false
+	}
+	applied := desired
+	applied.Handshake = false // not yet
+	h.chooser.Apply(e, &applied)
+	if desired.Status == 0 {
+		return desired, true
+	}
+	response := contentOf(e, transport.PlainText, []byte("echo-server: the request specifies this status\n"))
+	e.Header().Set("Content-Type", response.mediaType)
+	response.write(e, desired.Status, false)
+	return desired, false
 }
 
 func health(e *exchange.Exchange, healthy bool) {

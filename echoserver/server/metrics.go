@@ -79,7 +79,7 @@ func newMetrics(version string, b *transport.Budget, draining func() bool) *metr
 				func() int64 { return p.Limit }))
 	}
 	// Series start with the value 0, so that Prometheus sees the increase to 1.
-	for _, control := range append(controls.Names(), grpc.ControlStatus) {
+	for _, control := range controls.Names() {
 		m.controls.WithLabelValues(control)
 	}
 	limits := []string{limitBody, transport.LimitConnections, exchange.LimitDelays, transport.LimitHandshakes, transport.LimitHeader,
@@ -129,16 +129,11 @@ func (m *metrics) ended(listener string, r *http.Request, status int, took time.
 	m.duration.Observe(took.Seconds())
 }
 
-// applied counts the controls that changed a response.
-func (m *metrics) applied(a controls.Applied) {
-	a.Each(func(name, _ string) { m.Applied(name) })
-}
+// applied counts a control that changed a response.
+func (m *metrics) applied(control, _ string) { m.controls.WithLabelValues(control).Inc() }
 
 // Called implements grpc.Metrics.
 func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
-
-// Applied implements grpc.Metrics.
-func (m *metrics) Applied(control string) { m.controls.WithLabelValues(control).Inc() }
 
 // Rejected counts a request, connection, or message that was rejected or truncated.
 func (m *metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }

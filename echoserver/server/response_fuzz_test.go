@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/grpc"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
@@ -82,9 +83,8 @@ func requestOf(path, query, body string, headers ...string) *http.Request {
 // handshakeOf opens a WebSocket with the headers from a request, and returns the WebSocket's first message as JSON.
 func handshakeOf(h *handler, r *http.Request) []byte {
 	handshake := r.Clone(r.Context())
-	handshake.Header.Del("X-Echo-Handshake")
 	handshake.URL.RawQuery = "echo.handshake=true"
-	text, _, _ := h.echoHandshake(exchange.New(httptest.NewRecorder(), handshake), handshake)
+	text, _, _ := h.echoHandshake(exchange.New(httptest.NewRecorder(), handshake), handshake, &controls.Controls{Handshake: true})
 	return text
 }
 

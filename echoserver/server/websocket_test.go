@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/describe"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
@@ -46,7 +47,7 @@ func readHandshake(t *testing.T, connection *websocket.Conn) (decoded, string) {
 // TestEchoHandshake sends the headers that proxies add, including one with a secret.
 func TestEchoHandshake(t *testing.T) {
 	h := handlerOf(t, "ECHO_REDACT_HEADERS=Sec-WebSocket-Protocol", "ECHO_TRUSTED_PROXIES=127.0.0.1", "ECHO_RESPONSE_STATUS=503")
-	const target = "/shop/-/ws?echo.handshake=true&echo.status=1&q=%E9"
+	const target = "/shop/-/ws?echo.handshake=true&q=%E9"
 	connection, header := dialWebSocket(t, serve(t, h).URL+target, &websocket.DialOptions{
 		Subprotocols: []string{"bearer", "hunter2"}, HTTPHeader: http.Header{"Origin": {"https://shop.example"}, "Cookie": {"a=hunter2"},
 			"X-Forwarded-Proto": {"wss"}, "X-Forwarded-For": {"203.0.113.7"}, "X-Name": {latin1}, "X-Request-Id": {"id-7"}}})
@@ -102,7 +103,8 @@ func TestEchoHandshake_hidesIdentityFromOtherOrigins(t *testing.T) {
 		if c.origin != "" {
 			r.Header.Set("Origin", c.origin)
 		}
-		text, _, ok := handlerOf(t, append(c.environ, "ECHO_POD_NAME=pod-1")...).echoHandshake(exchange.New(httptest.NewRecorder(), r), r)
+		text, _, ok := handlerOf(t, append(c.environ, "ECHO_POD_NAME=pod-1")...).echoHandshake(exchange.New(httptest.NewRecorder(), r), r,
+			&controls.Controls{Handshake: true})
 		if echo := decode(t, string(text)); !ok || (echo.Pod != "") != c.shown || (echo.Client.Remote != "") != c.shown {
 			t.Errorf("%s: the message is %s", name, text)
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -28,13 +27,11 @@ type Handler struct {
 	Rejected func(reason string)                     // counts a message that was rejected because of a limit
 	Page     func(*exchange.Exchange)                // responds with a page that opens a WebSocket
 	Log      func(*exchange.Exchange, *http.Request) // logs a WebSocket request, even if its handshake is invalid
-	// First returns the first message if the handshake requests one, and the number of bytes reserved for the message. It returns false if it
-	// rejected the handshake.
-	First func(*exchange.Exchange, *http.Request) (text []byte, acquired int64, ok bool)
 }
 
-// Serve echoes the messages of a WebSocket. It responds with the page if the request is not a handshake.
-func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
+// Serve echoes the messages of a WebSocket. It responds with the page if the request is not a handshake. The function first returns the
+// first message, if any, and the number of bytes reserved for the message. It returns false if it rejected the handshake.
+func (h *Handler) Serve(e *exchange.Exchange, r *http.Request, first func() (text []byte, acquired int64, ok bool)) {
 	if !exchange.Gets(e, r, "a WebSocket") {
 		return
 	}
@@ -56,16 +53,13 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 		exchange.Reject(e, status, err.Error())
 		return
 	}
-	text, acquired, ok := h.First(e, r)
+	text, acquired, ok := first()
 	if !ok {
 		return
 	}
 	h.Sessions.Add(1) // before the connection is hijacked, so that the server waits for the WebSocket
 	defer h.Sessions.Done()
 	connection := &sessionConnection{Connection: transport.ConnectionOf(r)}
-	maps.DeleteFunc(e.Header(), func(name string, _ []string) bool { // other headers have no meaning in a handshake response
-		return name != "X-Echo-Applied"
-	})
 	socket, err := websocket.Accept(upgrade{e, connection}, r, &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol},
 		// Any origin is accepted, because a client receives only data that it sent or that proxies added. The library would compare the

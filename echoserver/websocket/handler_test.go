@@ -46,12 +46,6 @@ func newEchoServer() *echoServer {
 		defer s.mutex.Unlock()
 		s.rejected = append(s.rejected, reason)
 	}
-	s.First = func(e *exchange.Exchange, r *http.Request) ([]byte, int64, bool) {
-		if s.first == "" {
-			return nil, 0, true
-		}
-		return []byte(s.first), int64(len(s.first)), e.Acquire(int64(len(s.first)))
-	}
 	return s
 }
 
@@ -65,7 +59,12 @@ func (s *echoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := exchange.New(w, r)
 	e.Pool = &s.pool
 	defer e.End()
-	s.Serve(e, r)
+	s.Serve(e, r, func() ([]byte, int64, bool) {
+		if s.first == "" {
+			return nil, 0, true
+		}
+		return []byte(s.first), int64(len(s.first)), e.Acquire(int64(len(s.first)))
+	})
 }
 
 // serve serves connections until the end of the test.
