@@ -95,7 +95,7 @@ func TestFor_handshake(t *testing.T) {
 		"None, an invalid value": {None, "/?echo.handshake=maybe", nil, "false"},
 		"other controls":         {Safe, "/?echo.status=418&echo.delay=30s", nil, "false"},
 		"an invalid status":      {Safe, "/?echo.handshake=true&echo.status=1", nil, "echo.status: "},
-		"a control of echoes":    {Safe, "/", []string{"X-Echo-Size", "1"}, "X-Echo-Size: applies only to echoes"},
+		"a control of echoes":    {Safe, "/", []string{"X-Echo-Size", "1"}, "X-Echo-Size: does not apply to this path"},
 		"an invalid value":       {Safe, "/?echo.handshake=maybe", nil, `echo.handshake: "maybe" is neither true nor false`},
 		"an empty value":         {Safe, "/?echo.handshake", nil, "echo.handshake: "},
 		"twice":                  {Safe, "/?echo.handshake=true&echo.handshake=true", nil, "specified more than once"},
@@ -131,7 +131,7 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 		"/?echo.status=407": "407 requests a login; on a private network, spec.server.controls: Full " +
 			"(ECHO_CONTROLS=Full) allows it",
 		"/?echo.delay=5":       "echo.delay: ",
-		"/?echo.size=16777217": `echo.size: "16777217" is not a whole number of bytes from 0 to 16777216`,
+		"/?echo.size=16777217": `echo.size: "16777217" is not a whole number from 0 to 16777216`,
 		"/?echo.size=-1":       "echo.size: ",
 		"/?echo.format=xml":    `echo.format: "xml" is not json, text, or html`,
 		"/?echo.stauts=200":    "echo.stauts: unknown control: the controls are status, delay, set-header, ",
@@ -145,7 +145,7 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 		"/?echo.status=511":                               "511 requests a login",
 		"/?echo.early-hints=true":                         "a request cannot cause a response with status 103",
 		"/?echo.set-header=":                              `"" is not a header`,
-		"/?echo.handshake=true":                           "echo.handshake: applies only to WebSockets at /-/ws",
+		"/?echo.handshake=true":                           "echo.handshake: does not apply to this path",
 	} {
 		if _, err := chosen(Safe, target); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %s", target, err, why)

@@ -70,7 +70,13 @@ func (c Controls) with(r *http.Request, policy Policy, target Target) (Controls,
 	if !hasControls { // nearly all requests
 		return c, nil
 	}
-	for name, values := range r.Header {
+	return c.requestedBy(r.Header, query, err, policy, target)
+}
+
+// requestedBy returns the controls in a request's headers and query, or the error from parsing the query. Other requests must not call it,
+// because it allocates memory.
+func (c Controls) requestedBy(headers http.Header, query url.Values, err error, policy Policy, target Target) (Controls, error) {
+	for name, values := range headers {
 		short, ok := strings.CutPrefix(name, headerPrefix)
 		if !ok {
 			continue
@@ -120,8 +126,13 @@ func (c *Controls) set(name string, values []string, policy Policy, target Targe
 	if len(values) > 1 && !row.repeats {
 		return errors.New("specified more than once")
 	}
-	if row.set != nil && row.targets&target == 0 && target != Call && target != Other { // a gateway may add controls to all requests
-		return fmt.Errorf("applies only to %s", row.targets)
+	switch {
+	case row.set == nil || row.targets&target != 0:
+	case target == Call || target == Other: // ignores the control, because a gateway may add it to all requests
+		ignored := *c
+		return row.set(&ignored, values, policy)
+	default:
+		return errors.New("does not apply to this path")
 	}
 	if len(c.requested.names) == 0 {
 		c.Headers = withoutCaching(c.Headers)
@@ -179,53 +190,28 @@ func (c *Controls) Consistent() error {
 }
 
 // queryControls returns a query's controls by name, without the prefix. It returns nil if there are none. Other parameters may be
-// malformed. queryControls does not split them, because there can be very many of them.
+// malformed.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
-	isStart := true // of a parameter
-	for i := range len(query) {
-		if isStart && (query[i] == queryPrefix[0] || query[i] == '%') && beginsWithPrefix(query[i:]) {
-			pair, _, _ := strings.Cut(query[i:], "&")
-			name, value, err := parseControl(pair)
-			if err != nil {
-				return nil, fmt.Errorf("the query has controls but cannot be parsed (encode ; as %%3B and %% as %%25): %w", err)
-			}
-			if given == nil {
-				given = url.Values{}
-			}
-			given.Add(name, value)
+	for pair := range strings.SplitSeq(query, "&") {
+		escaped, value, _ := strings.Cut(pair, "=")
+		name, nameErr := url.QueryUnescape(escaped)
+		short, isControl := strings.CutPrefix(name, queryPrefix)
+		if !isControl && !strings.HasPrefix(escaped, queryPrefix) {
+			continue
 		}
-		isStart = query[i] == '&'
+		value, valueErr := url.QueryUnescape(value)
+		err := errors.Join(nameErr, valueErr)
+		if strings.Contains(pair, ";") {
+			err = errors.New("invalid semicolon")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the query has controls but cannot be parsed (encode ; as %%3B and %% as %%25): %w", err)
+		}
+		if given == nil {
+			given = url.Values{}
+		}
+		given.Add(short, value)
 	}
 	return given, nil
-}
-
-// beginsWithPrefix reports whether a query begins with queryPrefix, whose characters may be escaped.
-func beginsWithPrefix(query string) bool {
-	for i := range len(queryPrefix) {
-		length := 1
-		if strings.HasPrefix(query, "%") {
-			length = len("%65")
-		}
-		if len(query) < length {
-			return false
-		}
-		char, err := url.QueryUnescape(query[:length])
-		if err != nil || char != queryPrefix[i:i+1] {
-			return false
-		}
-		query = query[length:]
-	}
-	return true
-}
-
-// parseControl returns the name of a control, without the prefix, and its value.
-func parseControl(pair string) (name, value string, err error) {
-	if strings.Contains(pair, ";") {
-		return "", "", errors.New("invalid semicolon")
-	}
-	name, value, _ = strings.Cut(pair, "=")
-	name, nameErr := url.QueryUnescape(name)
-	value, valueErr := url.QueryUnescape(value)
-	return strings.TrimPrefix(name, queryPrefix), value, errors.Join(nameErr, valueErr)
 }

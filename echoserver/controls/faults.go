@@ -2,6 +2,7 @@ package controls
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ const requestedFault = 0
 type Chooser struct {
 	policy   Policy
 	defaults Controls
-	general  Controls // the defaults for all responses except echoes
+	general  []Header // for all responses except echoes
 	vary     []string // the value of the Vary header, which all responses share
 	faults   []Fault
 	client   func(*http.Request) string // returns the client's address, or "" if it is not known
@@ -54,15 +55,13 @@ type Chooser struct {
 
 // NewChooser returns a Chooser for requests that may have controls, for the default controls, and for the faults in the settings.
 func NewChooser(policy Policy, defaults Controls, faults []Fault, client func(*http.Request) string) *Chooser {
-	return &Chooser{policy: policy, defaults: defaults, general: Controls{Headers: unprotected(defaults.Headers)},
+	return &Chooser{policy: policy, defaults: defaults, general: unprotected(defaults.Headers),
 		vary: []string{policy.Vary()}, faults: faults, client: client, Random: rand.Int64N, failed: NewCounts()}
 }
 
 // Begin applies the controls for responses that a request does not control, such as errors, after a delay.
 func (c *Chooser) Begin(e *exchange.Exchange, delay time.Duration) {
-	general := c.general
-	general.Delay = delay
-	c.Apply(e, &general)
+	c.Apply(e, &Controls{Headers: c.general, Delay: delay})
 }
 
 // Apply sets the headers that controls specify, and makes the response report the controls.
@@ -77,7 +76,7 @@ func (c *Chooser) Apply(e *exchange.Exchange, desired *Controls) {
 func (c *Chooser) For(r *http.Request, target Target) (Controls, error) {
 	defaults := c.defaults
 	if target != Echo {
-		defaults = c.general
+		defaults = Controls{Headers: c.general}
 	}
 	if target == Call {
 		defaults.Delay = c.defaults.Delay
@@ -88,11 +87,6 @@ func (c *Chooser) For(r *http.Request, target Target) (Controls, error) {
 		return desired, err
 	case target == Echo:
 		c.inject(&desired, r)
-	case target == Other:
-		desired = Controls{Headers: unprotected(desired.Headers)}
-	case target == Call:
-		desired = Controls{Headers: unprotected(desired.Headers), Delay: desired.Delay, delayUpTo: desired.delayUpTo,
-			GRPCStatus: desired.GRPCStatus}
 	default:
 		desired.Headers = unprotected(desired.Headers)
 	}
@@ -229,16 +223,14 @@ func (s *faultSetting) fault() (Fault, error) {
 		return Fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection")
 	}
 	longest := int(MaxDelay / time.Millisecond)
-	for _, err := range []error{
+	if err := cmp.Or(
 		checkRange("percentage", s.Percentage, 1, 100),
 		checkRange("statusCode", s.StatusCode, 200, 599),
 		checkRange("delayMilliseconds", s.DelayMilliseconds, 0, longest),
 		checkRange("maxDelayMilliseconds", s.MaxDelayMilliseconds, 0, longest),
 		checkRange("failures", s.Failures, 1, maxFailures),
-	} {
-		if err != nil {
-			return Fault{}, err
-		}
+	); err != nil {
+		return Fault{}, err
 	}
 	f := Fault{percentage: valueOf(s.Percentage), failures: valueOf(s.Failures), status: valueOf(s.StatusCode),
 		delay: milliseconds(s.DelayMilliseconds), delayUpTo: milliseconds(s.MaxDelayMilliseconds),

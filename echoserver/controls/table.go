@@ -1,13 +1,11 @@
 package controls
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
 // control is a row in the table of controls.
@@ -52,12 +50,9 @@ func table() [13]control {
 			return names
 		}, targets: Echo | Stream | WebSocket | Call | Other, repeats: true, varies: true},
 		{name: "size", set: func(c *Controls, values []string, _ Policy) error {
-			size, err := strconv.Atoi(values[0])
-			if err != nil || size < 0 || size > MaxSize {
-				return fmt.Errorf("%.100q is not a whole number of bytes from 0 to %d", values[0], MaxSize)
-			}
+			size, err := ParseWhole(values[0], 0, MaxSize)
 			c.Size = &size
-			return nil
+			return err
 		}, value: func(c Controls) any {
 			if c.Size == nil {
 				return nil
@@ -85,7 +80,7 @@ func table() [13]control {
 			return Into(&c.Handshake, ParseBoolean)(values[0])
 		}, value: func(c Controls) any { return orNil(c.Handshake) }, targets: WebSocket},
 		{name: "grpc-status", set: func(c *Controls, values []string, _ Policy) (err error) {
-			c.GRPCStatus, err = ParseWhole(values[0], 0, maxGRPCStatus)
+			c.GRPCStatus, err = ParseWhole(values[0], 0, 16)
 			return err
 		}, value: func(c Controls) any { return orNil(c.GRPCStatus) }, targets: Call},
 		{name: "fault", value: func(c Controls) any {
@@ -113,17 +108,6 @@ const (
 	Call
 	Other // such as probes
 )
-
-// String implements fmt.Stringer.
-func (t Target) String() string {
-	var names []string
-	for i, name := range []string{"echoes", "/-/body, /-/sse", "WebSockets at /-/ws", "gRPC calls"} {
-		if t&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
 
 // rowOf returns a control's row, or an empty row if there is no such control.
 func rowOf(name string) control {
@@ -175,67 +159,13 @@ func orNil[T comparable](value T) any {
 	return value
 }
 
-// Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's.
-type Applied []appliedControl
-
-type appliedControl struct {
-	name     string
-	value    any
-	isHidden bool // only in X-Echo-Applied
-}
-
 // Applied returns the controls that are set.
-func (c Controls) Applied() Applied {
-	var a Applied
+func (c Controls) Applied() exchange.Applied {
+	var a exchange.Applied
 	for _, row := range table() {
 		if value := row.value(c); value != nil {
-			a = append(a, appliedControl{row.name, value, row.isHidden})
+			a = append(a, exchange.AppliedControl{Name: row.name, Value: value, IsHidden: row.isHidden})
 		}
 	}
 	return a
-}
-
-// Each calls yield with the name and value of each control. It calls yield once for each value of a list.
-func (a Applied) Each(yield func(name, value string)) {
-	for _, control := range a {
-		if list, ok := control.value.([]string); ok {
-			for _, value := range list {
-				yield(control.name, value)
-			}
-			continue
-		}
-		yield(control.name, fmt.Sprint(control.value))
-	}
-}
-
-// String returns the value of X-Echo-Applied, such as "status=503, delay=2s".
-func (a Applied) String() string {
-	var parts []string
-	a.Each(func(name, value string) { parts = append(parts, name+"="+value) })
-	return strings.Join(parts, ", ")
-}
-
-// MarshalJSON implements json.Marshaler. The object preserves the order of the controls.
-func (a Applied) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // the caller escapes the whole document
-	separator := byte('{')
-	for _, control := range a {
-		if control.isHidden {
-			continue
-		}
-		b.WriteByte(separator)
-		separator = ','
-		name := strings.ReplaceAll(http.CanonicalHeaderKey(control.name), "-", "")
-		fmt.Fprintf(&b, "%q:", strings.ToLower(name[:1])+name[1:]) // such as setHeader for set-header
-		if err := encoder.Encode(control.value); err != nil {
-			return nil, err
-		}
-	}
-	if separator == '{' {
-		b.WriteByte('{')
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
 }

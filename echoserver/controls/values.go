@@ -1,6 +1,7 @@
 package controls
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"mime"
@@ -20,8 +21,6 @@ const (
 	MaxSize = 16 << 20
 	// maxFailures is the maximum value of the failures field of a fault and of the failures control.
 	maxFailures = 1000
-	// maxGRPCStatus is the highest status code of gRPC.
-	maxGRPCStatus = 16
 )
 
 // ParseStatus parses a response status.
@@ -119,10 +118,8 @@ func parseHeader(text string, policy Policy) (Header, error) {
 		return Header{}, fmt.Errorf("%.100q is not a header such as X-Color: blue", text)
 	}
 	h := Header{Name: http.CanonicalHeaderKey(strings.TrimSpace(name)), Value: strings.TrimSpace(value)}
-	for _, err := range []error{checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)} {
-		if err != nil {
-			return Header{}, err
-		}
+	if err := cmp.Or(checkSyntax(h), checkFraming(h.Name), checkTrust(h.Name), policy.checkHeader(h)); err != nil {
+		return Header{}, err
 	}
 	if h.Name == "Content-Type" {
 		return h, checkMediaType(h.Value)
@@ -139,11 +136,7 @@ func splitHeaders(lists []string) []string {
 	}
 	var headers []string
 	begin, read := 0, 0
-	for {
-		length := strings.IndexByte(text[read:], ':')
-		if length < 0 {
-			break
-		}
+	for length := strings.IndexByte(text, ':'); length >= 0; length = strings.IndexByte(text[read:], ':') {
 		colon := read + length
 		comma := strings.LastIndexByte(text[read:colon], ',')
 		if comma >= 0 && httpguts.ValidHeaderFieldName(strings.TrimSpace(text[read+comma+1:colon])) {

@@ -190,22 +190,18 @@ func describeCertificate(state *tls.ConnectionState) *Certificate {
 		return nil
 	}
 	leaf := state.PeerCertificates[0]
-	var names []string
-	for _, each := range leaf.DNSNames {
-		names = append(names, "DNS:"+each)
-	}
-	for _, each := range leaf.IPAddresses {
-		names = append(names, "IP:"+each.String())
-	}
-	for _, each := range leaf.URIs {
-		names = append(names, "URI:"+each.String())
-	}
-	for _, each := range leaf.EmailAddresses {
-		names = append(names, "email:"+each)
-	}
+	names := slices.Concat(named("DNS", leaf.DNSNames), named("IP", leaf.IPAddresses), named("URI", leaf.URIs),
+		named("email", leaf.EmailAddresses))
 	digest := sha256.Sum256(leaf.Raw)
 	return &Certificate{Subject: leaf.Subject.String(), Issuer: leaf.Issuer.String(), NotBefore: leaf.NotBefore, NotAfter: leaf.NotAfter,
 		AlternativeNames: names, SHA256: hex.EncodeToString(digest[:]), Verified: len(state.VerifiedChains) > 0}
+}
+
+func named[T any](kind string, values []T) (names []string) {
+	for _, each := range values {
+		names = append(names, fmt.Sprintf("%s:%v", kind, each))
+	}
+	return names
 }
 
 // printable returns text from a client, quoted if a character needs an escape.

@@ -40,7 +40,7 @@ func (l *RawList) add(raw Raw, value string) (shown string) {
 		raw.Base64 = []byte(value)
 		*l = append(*l, raw)
 	}
-	return validText(value)
+	return ValidText(value)
 }
 
 // AddFields adds each value that is not UTF-8, and returns the fields to show. It combines the values of names that differ only in invalid
@@ -51,7 +51,7 @@ func (l *RawList) AddFields(where string, fields map[string][]string) map[string
 	}
 	shown := make(map[string][]string, len(fields))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		shownName := validText(name)
+		shownName := ValidText(name)
 		values := shown[shownName]
 		for _, value := range fields[name] {
 			values = append(values, l.add(Raw{Where: where, Name: shownName, Index: len(values)}, value))
@@ -90,9 +90,9 @@ func countRaw(fields map[string][]string) (count int) {
 	return count
 }
 
-// validText replaces each run of bytes that are not UTF-8 with U+FFFD. encoding/json would replace each byte, which takes longer than the
+// ValidText replaces each run of bytes that are not UTF-8, which protobuf rejects, with U+FFFD. encoding/json would replace each byte, which takes longer than the
 // rest of a large response.
-func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // String returns the value as the page shows it.
 func (r *Raw) String() string {

@@ -95,15 +95,15 @@ func FuzzRaw(f *testing.F) {
 		if len(a.Request.Raw) > mostRaw(r) {
 			t.Errorf("%d are listed, at most %d are expected", len(a.Request.Raw), mostRaw(r))
 		}
-		if got := restored(a.Request.Raw, "path", "", []string{validText(path)})[0]; got != path {
+		if got := restored(a.Request.Raw, "path", "", []string{ValidText(path)})[0]; got != path {
 			t.Errorf("the path is restored as %q", got)
 		}
-		if diff := cmp.Diff([]string{"a", value}, restored(a.Request.Raw, "header", validText(name), a.Headers[validText(name)])); diff != "" {
+		if diff := cmp.Diff([]string{"a", value}, restored(a.Request.Raw, "header", ValidText(name), a.Headers[ValidText(name)])); diff != "" {
 			t.Errorf("the header (-sent +restored):\n%s", diff)
 		}
 		for parameter, sent := range values {
-			shown := restored(a.Request.Raw, "query", validText(parameter), a.Request.Query[validText(parameter)])
-			if !strings.Contains(validText(parameter), "\uFFFD") && !cmp.Equal(sent, shown) {
+			shown := restored(a.Request.Raw, "query", ValidText(parameter), a.Request.Query[ValidText(parameter)])
+			if !strings.Contains(ValidText(parameter), "\uFFFD") && !cmp.Equal(sent, shown) {
 				t.Errorf("the parameter %q: sent are %q, restored %q", parameter, sent, shown)
 			}
 		}

@@ -1,7 +1,6 @@
 package describe
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -74,13 +73,6 @@ func redact(value string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s [redacted: %d bytes, sha256 %x]", scheme, len(secret), digest[:4]))
 }
 
-// These limits apply to the length, in bytes, of all words that isSecretWord recognizes. Each word is at least as long as the first limit
-// and shorter than the second.
-const (
-	minSecretWord = 3
-	maxSecretWord = 16
-)
-
 // isSecretName reports whether the name of a header contains a word for a secret. It allocates no memory unless the name contains an
 // underscore, because the server calls it for every header of every request.
 func isSecretName(name string) bool {
@@ -89,7 +81,7 @@ func isSecretName(name string) bool {
 	}
 	previous := ""
 	for word := range strings.SplitSeq(strings.ReplaceAll(name, "_", "-"), "-") {
-		if len(word) >= minSecretWord && isSecretWord(word, previous) {
+		if isSecretWord(word, previous) {
 			return true
 		}
 		previous = word
@@ -98,41 +90,27 @@ func isSecretName(name string) bool {
 }
 
 // isSecretWord reports whether a word, in upper or lower case and in the singular or plural, denotes a secret. The word "key" denotes a
-// secret only after certain other words, such as "api".
+// secret only after certain other words, such as "api". A compound word, such as csrftoken, may end in a word for a secret.
 func isSecretWord(word, previous string) bool {
-	var buffer [maxSecretWord]byte
-	switch lower := lowerEnd(buffer[:], word); string(lower) {
-	case "assertion", "authorization", "cookie", "credential", "dpop", "jwt", "passphrase", "passwd", "pwd", "session":
-		return true
-	case "key":
-		switch string(lowerEnd(buffer[:], previous)) {
-		case "acces", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master", "private", "shared",
-			"signing", "subscription": // without a final s: acces stands for access
+	if isOneOf(word, "key") {
+		return isOneOf(previous, "access", "account", "admin", "api", "auth", "customer", "encryption", "function", "license", "master",
+			"private", "shared", "signing", "subscription")
+	}
+	for _, end := range []string{"apikey", "password", "secret", "token"} {
+		if isOneOf(word[max(0, len(word)-len(end)):], end) || isOneOf(word[max(0, len(word)-len(end)-len("s")):], end) {
 			return true
 		}
-		return false
-	default: // a compound word, such as csrftoken, may end in a word for a secret
-		switch lower[len(lower)-1] {
-		case 'd':
-			return bytes.HasSuffix(lower, []byte("password"))
-		case 'n':
-			return bytes.HasSuffix(lower, []byte("token"))
-		case 't':
-			return bytes.HasSuffix(lower, []byte("secret"))
-		case 'y':
-			return bytes.HasSuffix(lower, []byte("apikey"))
-		}
-		return false
 	}
+	return isOneOf(word, "assertion", "authorization", "cookie", "credential", "dpop", "jwt", "passphrase", "passwd", "pwd", "session")
 }
 
-// lowerEnd returns as much of the end of a word as fits into the buffer, in lower case and without a final s.
-func lowerEnd(buffer []byte, word string) []byte {
-	n := copy(buffer, word[max(0, len(word)-len(buffer)):])
-	for i, c := range buffer[:n] {
-		if 'A' <= c && c <= 'Z' {
-			buffer[i] = c + 'a' - 'A'
+// isOneOf reports whether a word is one of the others, or its plural.
+func isOneOf(word string, others ...string) bool {
+	for _, other := range others {
+		plural := len(word) == len(other)+1 && word[len(other)]|0x20 == 's'
+		if strings.EqualFold(word, other) || plural && strings.EqualFold(word[:len(other)], other) {
+			return true
 		}
 	}
-	return bytes.TrimSuffix(buffer[:n], []byte("s"))
+	return false
 }

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/echo-operator/echo-operator/echoserver/controls"
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
@@ -39,7 +38,7 @@ type Response struct {
 	Client  Client           `json:"client"`
 	Trace   *Trace           `json:"trace,omitempty"`
 	Server  Server           `json:"server"`
-	Applied controls.Applied `json:"applied,omitempty"`
+	Applied exchange.Applied `json:"applied,omitempty"`
 }
 
 // Request describes a request.
@@ -92,7 +91,7 @@ func (d *Describer) Client(r *http.Request) Client {
 }
 
 // Describe describes a request. The description contains only data from the request, the settings, and the state of the server.
-func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied controls.Applied, body *exchange.Body) *Response {
+func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied exchange.Applied, body *exchange.Body) *Response {
 	var query url.Values
 	if r.URL.RawQuery != "" && strings.Count(r.URL.RawQuery, "&") < maxParameters {
 		query, _ = url.ParseQuery(r.URL.RawQuery) // the path still contains the parameters that cannot be parsed

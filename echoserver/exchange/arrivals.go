@@ -179,9 +179,7 @@ func (e *Exchange) begin(status int) {
 	}
 	e.Status = status
 	if e.Applied != nil {
-		if text := e.Applied.String(); text != "" {
-			e.Header().Set("X-Echo-Applied", text)
-		}
+		e.Header().Set("X-Echo-Applied", e.Applied.String())
 		e.Applied.Each(e.Count)
 	}
 	trimValues(e.Header())

@@ -3,8 +3,10 @@
 package exchange
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -32,7 +34,7 @@ type Exchange struct {
 	OverBudget bool                  // aborted without a response or log line, because the budget does not cover their memory
 	Status     int                   // 0 before the response
 	written    int64
-	// Applied lists the controls that change the response, and Count counts each. Both are nil if the server has no controls.
+	// Applied lists the controls that change the response, and Count counts each. Both are nil on the admin port.
 	Applied Applied
 	Count   func(control, value string)
 	// Client is the address of the client for the log. It is empty if it is not known, or if no proxy is trusted.
@@ -40,14 +42,6 @@ type Exchange struct {
 	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
 	GRPCStatus string
 	witness    *witness // nil unless the response will contain a proof
-}
-
-// Applied lists the controls that changed a response.
-type Applied interface {
-	// String returns the value of X-Echo-Applied.
-	String() string
-	// Each calls yield with the name and value of each control.
-	Each(yield func(name, value string))
 }
 
 // New returns an exchange for a request.
@@ -58,17 +52,14 @@ func New(w http.ResponseWriter, r *http.Request) *Exchange {
 // Acquire acquires bytes for large or long-lived data, and reports whether the budget allows it. The exchange holds the bytes until it ends
 // or releases them.
 func (e *Exchange) Acquire(bytes int64) bool {
-	ok := e.Pool == nil || e.Pool.AcquireLarge(bytes)
-	if ok {
-		e.reserved += bytes
-	}
-	return ok
+	return e.hold(bytes, e.Pool == nil || e.Pool.AcquireLarge(bytes))
 }
 
 // AcquireForRequest acquires bytes for the request itself, and reports whether the budget allows it. It can use the part of the budget that
 // Acquire leaves free.
-func (e *Exchange) AcquireForRequest(bytes int64) bool {
-	ok := e.Pool.Acquire(bytes)
+func (e *Exchange) AcquireForRequest(bytes int64) bool { return e.hold(bytes, e.Pool.Acquire(bytes)) }
+
+func (e *Exchange) hold(bytes int64, ok bool) bool {
 	if ok {
 		e.reserved += bytes
 	}
@@ -213,6 +204,59 @@ func SetDeadlines(w http.ResponseWriter, deadline time.Time) {
 	controller := http.NewResponseController(w)
 	_ = controller.SetReadDeadline(deadline)
 	_ = controller.SetWriteDeadline(deadline)
+}
+
+// Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's.
+type Applied []AppliedControl
+
+// AppliedControl is a control that changed a response.
+type AppliedControl struct {
+	Name     string
+	Value    any
+	IsHidden bool // only in X-Echo-Applied
+}
+
+// Each calls yield with the name and value of each control. It calls yield once for each value of a list.
+func (a Applied) Each(yield func(name, value string)) {
+	for _, control := range a {
+		if list, ok := control.Value.([]string); ok {
+			for _, value := range list {
+				yield(control.Name, value)
+			}
+			continue
+		}
+		yield(control.Name, fmt.Sprint(control.Value))
+	}
+}
+
+// String returns the value of X-Echo-Applied, such as "status=503, delay=2s".
+func (a Applied) String() string {
+	var parts []string
+	a.Each(func(name, value string) { parts = append(parts, name+"="+value) })
+	return strings.Join(parts, ", ")
+}
+
+// MarshalJSON implements json.Marshaler. The object preserves the order of the controls.
+func (a Applied) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // the caller escapes the whole document
+	b.WriteByte('{')
+	for _, control := range a {
+		if control.IsHidden {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		name := strings.ReplaceAll(http.CanonicalHeaderKey(control.Name), "-", "")
+		fmt.Fprintf(&b, "%q:", strings.ToLower(name[:1])+name[1:]) // such as setHeader for set-header
+		if err := encoder.Encode(control.Value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 const (

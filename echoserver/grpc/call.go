@@ -88,17 +88,12 @@ func (c *call) Read(p []byte) (int, error) {
 	if !c.acquire(messageFactor * (min(c.received, limit) - before)) {
 		return 0, c.outOfMemory()
 	}
-	cause := c.cause()
-	switch {
+	switch cause := c.cause(); {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
 		c.clearReadDeadline()
 		return n, err
-	case c.request.ProtoMajor == 1:
-		c.Header().Set("Connection", "close") // net/http could interpret the rest of the body as the next request
-	}
-	switch {
 	case cause != nil:
 		c.err = callError(cause)
 	case !c.deadline.IsZero() && !time.Now().Before(c.deadline): // the context is about to expire
@@ -107,6 +102,9 @@ func (c *call) Read(p []byte) (int, error) {
 		c.err = connect.NewError(connect.CodeDeadlineExceeded, errors.New("no message was received in time"))
 	default:
 		c.err = callError(err)
+	}
+	if c.request.ProtoMajor == 1 {
+		c.Header().Set("Connection", "close") // net/http could interpret the rest of the body as the next request
 	}
 	return n, c.err
 }
@@ -194,23 +192,25 @@ func (c *call) beginWriting() {
 }
 
 // code returns the status code of a call that has ended, or false if the response has only an HTTP status, such as 415.
-func (c *call) code() (statusCode, bool) {
+func (c *call) code() (connect.Code, bool) {
 	if c.err != nil {
-		return statusCode(connect.CodeOf(c.err)), true
+		return connect.CodeOf(c.err), true
 	}
 	if c.isHandled {
-		return codeOK, true
+		return 0, true
 	}
 	for _, name := range []string{http.TrailerPrefix + "Grpc-Status", "Grpc-Status"} { // in gRPC and gRPC-Web
 		if code, err := strconv.Atoi(c.Header().Get(name)); err == nil {
-			return statusCode(code), true
+			return connect.Code(code), true
 		}
 	}
-	return codeUnknown, c.StatusOrOK() == http.StatusOK
+	return connect.CodeUnknown, c.StatusOrOK() == http.StatusOK
 }
 
 // callInterceptor implements the interceptor methods that Connect calls after it reads a message.
-type callInterceptor struct{}
+type callInterceptor struct {
+	connect.UnaryInterceptorFunc // implements the method for clients
+}
 
 // WrapUnary implements connect.Interceptor.
 func (callInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -226,11 +226,6 @@ func (callInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) c
 		c := callOf(ctx)
 		return c.handled(next(ctx, &callConn{conn, c}))
 	}
-}
-
-// WrapStreamingClient implements connect.Interceptor.
-func (callInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
 }
 
 // handled records that a service has handled the call, and returns the error with which the call ends.

@@ -22,15 +22,15 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	i := &h.Describer.Identity
 	server := &echov1.Server{Draining: h.Describer.Draining(), Info: map[string]string{}}
 	if h.Describer.ShowIdentity {
-		server.Namespace, server.Ingress, server.Service = utf8Text(i.Namespace), utf8Text(i.Ingress), utf8Text(i.Service)
-		server.Pod, server.Node, server.PodIp, server.HostIp = utf8Text(i.Pod), utf8Text(i.Node), utf8Text(i.PodIP), utf8Text(i.HostIP)
+		server.Namespace, server.Ingress, server.Service = describe.ValidText(i.Namespace), describe.ValidText(i.Ingress), describe.ValidText(i.Service)
+		server.Pod, server.Node, server.PodIp, server.HostIp = describe.ValidText(i.Pod), describe.ValidText(i.Node), describe.ValidText(i.PodIP), describe.ValidText(i.HostIP)
 		server.Version = h.Describer.Version
 	}
 	for name, value := range i.Info {
-		server.Info[utf8Text(name)] = utf8Text(value)
+		server.Info[describe.ValidText(name)] = describe.ValidText(value)
 	}
 	client := h.Describer.Client(r)
-	described := &echov1.Call{Method: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), RequestId: utf8Text(c.ID),
+	described := &echov1.Call{Method: describe.ValidText(r.RequestURI), Authority: describe.ValidText(r.Host), RequestId: describe.ValidText(c.ID),
 		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: server}
 	var raw describe.RawList
 	raw.Add("authority", r.Host)
@@ -41,7 +41,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	if state := describe.DescribeTLS(transport.TLSStateOf(r)); state != nil {
 		raw.Add("serverName", state.ServerName)
 		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
-			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
+			ServerName: describe.ValidText(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}
 	for _, each := range raw {
 		described.Raw = append(described.Raw, &echov1.Raw{Where: each.Where, Name: strings.ToLower(each.Name), Index: uint32(each.Index),
@@ -59,13 +59,10 @@ func (c *call) acquireDescription() bool {
 func eachMetadata(metadata http.Header, visit func(key, value string)) {
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		for _, value := range metadata[name] {
-			visit(utf8Text(strings.ToLower(name)), utf8Text(value))
+			visit(describe.ValidText(strings.ToLower(name)), describe.ValidText(value))
 		}
 	}
 }
-
-// utf8Text replaces invalid UTF-8, which protobuf rejects.
-func utf8Text(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // gatewayAPIService implements the GrpcEcho service, whose responses the Gateway API conformance suite's client can parse.
 type gatewayAPIService struct {
@@ -80,10 +77,10 @@ func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (
 	if !c.acquireDescription() {
 		return nil, c.outOfMemory()
 	}
-	assertions := &grpcecho.Assertions{FullyQualifiedMethod: utf8Text(r.RequestURI), Authority: utf8Text(r.Host), Context: &grpcecho.Context{}}
+	assertions := &grpcecho.Assertions{FullyQualifiedMethod: describe.ValidText(r.RequestURI), Authority: describe.ValidText(r.Host), Context: &grpcecho.Context{}}
 	if i := &h.Describer.Identity; h.Describer.ShowIdentity {
-		assertions.Context = &grpcecho.Context{Namespace: utf8Text(i.Namespace), Ingress: utf8Text(i.Ingress),
-			ServiceName: utf8Text(i.Service), Pod: utf8Text(i.Pod)}
+		assertions.Context = &grpcecho.Context{Namespace: describe.ValidText(i.Namespace), Ingress: describe.ValidText(i.Ingress),
+			ServiceName: describe.ValidText(i.Service), Pod: describe.ValidText(i.Pod)}
 	}
 	assertions.Headers = append(assertions.Headers, &grpcecho.Header{Key: ":authority", Value: assertions.Authority})
 	eachMetadata(h.Describer.Redaction.Apply(r.Header), func(key, value string) {
@@ -91,7 +88,7 @@ func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (
 	})
 	if state := describe.DescribeTLS(transport.TLSStateOf(r)); state != nil {
 		assertions.TlsAssertions = &grpcecho.TLSAssertions{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
-			ServerName: utf8Text(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
+			ServerName: describe.ValidText(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}
 	return &grpcecho.EchoResponse{Assertions: assertions}, nil
 }

@@ -136,21 +136,13 @@ func (h *Handler) control(ctx context.Context, c *call, target controls.Target) 
 	return nil
 }
 
-// statusCode is a gRPC status code.
-type statusCode connect.Code
-
-const (
-	// codeOK is the code for success, for which Connect defines no constant.
-	codeOK      statusCode = 0
-	codeUnknown            = statusCode(connect.CodeUnknown)
-)
-
-// codeNames returns the names of all codes, starting with code 0.
-func codeNames() []string {
-	return []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL",
-		"UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
+// codeName returns the name of a gRPC status code, where 0 stands for success.
+func codeName(code connect.Code) string {
+	switch code {
+	case 0:
+		return "OK"
+	case connect.CodeCanceled:
+		return "CANCELLED"
+	}
+	return strings.ToUpper(code.String())
 }
-
-// String implements fmt.Stringer.
-func (c statusCode) String() string { return codeNames()[c] }

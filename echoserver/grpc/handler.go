@@ -146,8 +146,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 		_ = h.unknown.Write(c, forConnect, c.err) // the client may have disconnected
 	}
 	if code, ok := c.code(); ok {
-		h.Metrics.Called(label, code.String())
-		e.GRPCStatus = code.String()
+		e.GRPCStatus = codeName(code)
+		h.Metrics.Called(label, e.GRPCStatus)
 	}
 }
 

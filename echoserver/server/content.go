@@ -29,7 +29,6 @@ const (
 // content is the body of a response.
 type content struct {
 	mediaType string
-	policy    string // the Content-Security-Policy, which defaults to sandbox
 	length    int
 	source    io.Reader
 	held      int // the amount of memory, in bytes, that the content holds
@@ -49,13 +48,14 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 	echo := h.describer.Describe(e, r, desired.Applied(), body)
 	switch cmp.Or(desired.Format, controls.AcceptedFormat(r.Header["Accept"])) {
 	case controls.HTML:
+		e.Header().Set("Content-Security-Policy", h.pages.Echo.Policy)
 		data := echo.CompactJSON(true)
 		source, length := h.pages.Echo.With(data)
 		e.Claim(false, func() io.Reader {
 			page, _ := h.pages.Echo.With(data)
 			return page
 		})
-		return content{mediaType: describe.PageType, policy: h.pages.Echo.Policy, length: length, held: cap(data), source: source}
+		return content{mediaType: describe.PageType, length: length, held: cap(data), source: source}
 	case controls.Text:
 		return contentOf(e, transport.PlainText, echo.Text())
 	}

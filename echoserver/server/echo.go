@@ -28,13 +28,9 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	if !h.admitTrailer(e, r) {
 		return
 	}
-	desired, err := h.chooser.For(r, controls.Echo)
-	if err != nil {
-		exchange.Reject(e, http.StatusBadRequest, err.Error())
-		return
-	}
+	desired, ok := h.choose(e, r, controls.Echo)
 	switch {
-	case !h.delay(e, r, desired.Delay):
+	case !ok:
 	case desired.Connection == controls.ConnectionReset:
 		desired.Applied().Each(h.metrics.applied)
 		e.Status = statusNoResponse
@@ -62,11 +58,7 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	desired.EarlyHints = desired.EarlyHints && r.ProtoAtLeast(1, 1)
 	content := h.content(e, r, desired, body)
 	e.Release(worst - max(0, int64(content.held-transport.IncludedResponse)))
-	header := e.Header()
-	header.Set("Content-Type", content.mediaType)
-	if content.policy != "" {
-		header.Set("Content-Security-Policy", content.policy)
-	}
+	e.Header().Set("Content-Type", content.mediaType)
 	truncate := desired.Connection == controls.ConnectionTruncate
 	if r.Method == http.MethodHead || content.length == 0 || !exchange.AllowsBody(desired.StatusOrOK()) {
 		desired.Connection = "" // there is nothing to truncate, so the response must not report it
@@ -84,13 +76,21 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	}
 }
 
-// delay waits until the requested delay has passed and returns true, or rejects the request and returns false. If the client disconnects,
-// delay aborts the response, because a client that closed only its sending side would accept an empty response.
-func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Duration) bool {
-	switch err := h.delays.Await(r.Context(), e, delay); {
+// choose returns the controls that apply to a request after the delay that they specify, or false if it rejected the request. If the client
+// disconnects, choose aborts the response, because a client that closed only its sending side would accept an empty response.
+func (h *handler) choose(e *exchange.Exchange, r *http.Request, target controls.Target) (desired controls.Controls, ok bool) {
+	desired, err := h.chooser.For(r, target)
+	if err != nil {
+		exchange.Reject(e, http.StatusBadRequest, err.Error())
+		return desired, false
+	}
+	if desired.Delay == 0 { // nearly all requests
+		return desired, true
+	}
+	switch err := h.delays.Await(r.Context(), e, desired.Delay); {
 	case err == nil:
-		h.chooser.Begin(e, delay)
-		return true
+		h.chooser.Begin(e, desired.Delay)
+		return desired, true
 	case errors.Is(err, exchange.ErrTooManyDelays):
 		e.Header().Set("Retry-After", "1")
 		exchange.Reject(e, http.StatusTooManyRequests, err.Error())
@@ -100,7 +100,7 @@ func (h *handler) delay(e *exchange.Exchange, r *http.Request, delay time.Durati
 		e.Status = statusClientClosedRequest
 		panic(http.ErrAbortHandler) // makes net/http close the connection
 	}
-	return false
+	return desired, false
 }
 
 // echoHandshake returns the JSON echo of a WebSocket handshake, if the handshake requests an echo, and the number of bytes reserved for the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -118,26 +119,15 @@ func (h *handler) route(e *exchange.Exchange, r *http.Request, target string) {
 	}
 }
 
-// control applies the controls of a request to a path below /-/. It returns false if it has responded, because a control is not valid or
-// specifies the status.
+// control applies the controls of a request to a path below /-/, but not yet the echo of a handshake. It returns false if it has responded,
+// because a control is not valid or specifies the status.
 func (h *handler) control(e *exchange.Exchange, r *http.Request, route string) (desired controls.Controls, ok bool) {
-	target := controls.Other
-	switch route {
-	case "/-/body", "/-/sse":
-		target = controls.Stream
-	case "/-/ws":
-		target = controls.WebSocket
-	}
-	desired, err := h.chooser.For(r, target)
-	if err != nil {
-		exchange.Reject(e, http.StatusBadRequest, err.Error())
-		return desired, false
-	}
-	if !h.delay(e, r, desired.Delay) {
+	targets := map[string]controls.Target{"/-/body": controls.Stream, "/-/sse": controls.Stream, "/-/ws": controls.WebSocket}
+	if desired, ok = h.choose(e, r, cmp.Or(targets[route], controls.Other)); !ok {
 		return desired, false
 	}
 	applied := desired
-	applied.Handshake = false // not yet
+	applied.Handshake = false
 	h.chooser.Apply(e, &applied)
 	if desired.Status == 0 {
 		return desired, true
