@@ -164,7 +164,7 @@ func examineEnd(ctx context.Context, g *Group) error {
 		g.Add(NewFact(name, "proxy", "TLS", "no TLS"))
 		return nil
 	}
-	client := g.Client.Clone()
+	client := g.Clone()
 	client.MaxTLS = tls.VersionTLS12
 	return g.find(ctx, experiment{fact: name, sent: "TLS 1.3, then 1.2", send: client.Do,
 		probe: func() *wire.Request { return &wire.Request{Path: PlainPath} },

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"golang.org/x/net/http2"
@@ -47,22 +47,17 @@ func (c *Client) RoundTripHTTP2(ctx context.Context, r *Request) (_ *http.Respon
 			stop()
 		}
 	}()
-	connection, err := c.Connect(ctx, c.Limits)
-	if err != nil {
-		return nil, nil, err
-	}
-	context.AfterFunc(ctx, func() { _ = connection.Close() }) // only the data read so far matters
-	secured, err := c.secure(ctx, connection, c.TLSConfig("h2"))
-	if err != nil {
-		return nil, nil, noHTTP2(ctx, err)
-	}
-	if encrypted, ok := secured.(*tls.Conn); ok && encrypted.ConnectionState().NegotiatedProtocol != "h2" {
-		return nil, nil, ErrNoHTTP2
-	}
-	client, err := (&http2.Transport{DisableCompression: true, MaxHeaderListSize: maxHeader}).NewClientConn(secured)
+	protocols := &http.Protocols{}
+	protocols.SetHTTP2(c.Scheme == "https")
+	protocols.SetUnencryptedHTTP2(c.Scheme != "https")
+	transport := &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
+		TLSClientConfig: c.TLSConfig(),
+		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return c.Connect(ctx, c.Limits) }}
+	client, err := transport.NewClientConn(ctx, c.Scheme, c.Dial)
 	if err != nil {
 		return nil, nil, noHTTP2(ctx, err)
 	}
+	context.AfterFunc(ctx, func() { _ = client.Close() }) // only the data read so far matters
 	r.Nonce = cmp.Or(r.Nonce, NewNonce())
 	outgoing, err := http.NewRequestWithContext(ctx, r.methodOrGet(), c.Scheme+"://"+c.Host+c.Base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -75,6 +70,9 @@ func (c *Client) RoundTripHTTP2(ctx context.Context, r *Request) (_ *http.Respon
 	if err != nil {
 		return nil, nil, noHTTP2(ctx, err)
 	}
+	if response.ProtoMajor != 2 {
+		return nil, nil, ErrNoHTTP2
+	}
 	return response, func() {
 		_ = response.Body.Close()
 		stop()
@@ -85,7 +83,7 @@ func (c *Client) RoundTripHTTP2(ctx context.Context, r *Request) (_ *http.Respon
 func noHTTP2(ctx context.Context, err error) error {
 	var reset http2.StreamError
 	switch {
-	case IsLimit(err), ctx.Err() != nil:
+	case IsLimit(err), ctx.Err() != nil, RefusalOf(err) == TimedOut:
 		return err
 	case errors.As(err, &reset) && reset.Code != http2.ErrCodeHTTP11Required:
 		return fmt.Errorf("%w: %w", errStreamReset, err)
