@@ -67,7 +67,11 @@ func drawn(ctx context.Context, seed int, draw func(*rapid.T) map[string]any) v1
 	GinkgoHelper()
 	for {
 		if accepted := makeEcho(ctx, echoOf(rapid.Custom(draw).Example(seed))); accepted != nil {
-			return accepted.echo.Spec
+			spec := accepted.echo.Spec
+			if spec.PodSecurityContext != nil && minorVersion(cluster) < 32 { // which does not have these fields
+				spec.PodSecurityContext.SELinuxChangePolicy, spec.PodSecurityContext.SupplementalGroupsPolicy = nil, nil
+			}
+			return spec
 		}
 		seed++
 	}
