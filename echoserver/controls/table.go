@@ -30,6 +30,10 @@ type control struct {
 // here and a field in Controls.
 func table() [13]control {
 	return [...]control{
+		{name: "grpc-status", set: func(c *Controls, values []string, _ Policy) (err error) {
+			c.GRPCStatus, err = ParseWhole(values[0], 0, 16)
+			return err
+		}, value: func(c Controls) any { return orNil(c.GRPCStatus) }, targets: Call},
 		{name: "status", set: func(c *Controls, values []string, policy Policy) error {
 			return Into(&c.Status, policy.parseStatus)(values[0])
 		}, value: func(c Controls) any { return orNil(c.Status) }, targets: Echo | Stream | WebSocket, varies: true},
@@ -79,10 +83,6 @@ func table() [13]control {
 		{name: "handshake", set: func(c *Controls, values []string, _ Policy) error {
 			return Into(&c.Handshake, ParseBoolean)(values[0])
 		}, value: func(c Controls) any { return orNil(c.Handshake) }, targets: WebSocket},
-		{name: "grpc-status", set: func(c *Controls, values []string, _ Policy) (err error) {
-			c.GRPCStatus, err = ParseWhole(values[0], 0, 16)
-			return err
-		}, value: func(c Controls) any { return orNil(c.GRPCStatus) }, targets: Call},
 		{name: "fault", value: func(c Controls) any {
 			if c.fault == 0 {
 				return nil
@@ -119,11 +119,11 @@ func rowOf(name string) control {
 	return control{}
 }
 
-// requestable lists the controls that a request can set, for messages.
+// requestable lists the controls that an HTTP request can set, for messages.
 func requestable() string {
 	var names []string
 	for _, row := range table() {
-		if row.set != nil {
+		if row.set != nil && row.targets != Call {
 			names = append(names, row.name)
 		}
 	}
