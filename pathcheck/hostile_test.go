@@ -74,25 +74,28 @@ func TestRun_strangers(t *testing.T) {
 func TestRun_deserters(t *testing.T) {
 	for _, proven := range []int64{1, 3, 20} {
 		for _, status := range []int{200, 302, 404, 503} {
-			var received atomic.Int64
-			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if received.Add(1) <= proven {
-					prove(w, r)
-				} else {
-					w.WriteHeader(status)
+			t.Run(fmt.Sprintf("%d proofs, then %d", proven, status), func(t *testing.T) {
+				t.Parallel()
+				var received atomic.Int64
+				url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if received.Add(1) <= proven {
+						prove(w, r)
+					} else {
+						w.WriteHeader(status)
+					}
+				}))
+				report := check(t, Options{URL: url})
+				most := proven + 3*12
+				if status == 503 {
+					most += 5 * 12
 				}
-			}))
-			report := check(t, Options{URL: url})
-			most := proven + 3*12
-			if status == 503 {
-				most += 3 * 8
-			}
-			if received.Load() > most {
-				t.Errorf("after %d proofs the server received %d requests, want at most %d", proven, received.Load(), most)
-			}
-			if len(report.NotTested) == 0 || report.Requests > wire.MaxRequests {
-				t.Errorf("the report is %+v", report)
-			}
+				if received.Load() > most {
+					t.Errorf("the server received %d requests, want at most %d", received.Load(), most)
+				}
+				if len(report.NotTested) == 0 || report.Requests > wire.MaxRequests {
+					t.Errorf("the report is %+v", report)
+				}
+			})
 		}
 	}
 }
