@@ -78,9 +78,6 @@ func FormatNames() []string { return slices.Sorted(maps.Keys(formats())) }
 
 // Run examines the path to a URL, and writes the report.
 func (c *Command) Run(ctx context.Context, url, version string, out io.Writer) (*Report, error) {
-	if err := c.checkOutput(); err != nil {
-		return nil, err
-	}
 	options, err := c.options(url, version)
 	if err != nil {
 		return nil, err
@@ -122,15 +119,11 @@ func showProgress(terminal *os.File, limits *wire.Limits) (stop func()) {
 	}
 }
 
-func (c *Command) checkOutput() error {
-	if _, ok := formats()[c.output]; !ok {
-		return fmt.Errorf("--output: %q is not text, json, html, or expect", c.output)
-	}
-	return nil
-}
-
 // options returns the options for a run. Its errors name the invalid flag.
 func (c *Command) options(url, version string) (*Options, error) {
+	if _, ok := formats()[c.output]; !ok {
+		return nil, fmt.Errorf("--output: %q is not text, json, html, or expect", c.output)
+	}
 	headers, invalid := c.credentials.readHeaders()
 	certificate, noCertificate := c.credentials.readCertificate()
 	if err := cmp.Or(invalid, noCertificate); err != nil {

@@ -57,9 +57,6 @@ func parseCommand(name, text string) (*Options, string, error) {
 		return nil, "", err
 	}
 	options, err := c.options("http://a.example", "dev")
-	if err == nil {
-		err = c.checkOutput()
-	}
 	return options, c.output, err
 }
 

@@ -73,17 +73,19 @@ func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 // TestRunGroups_unfinished checks which errors leave work for another run.
 func TestRunGroups_unfinished(t *testing.T) {
 	k := &probe.Known{Plain: &wire.Response{}}
-	for want, err := range map[bool]error{true: errors.New("the Echo no longer responds"),
-		false: probe.NotApplicable("the URL does not use HTTPS")} {
+	for want, end := range map[bool]func(*probe.Group) error{
+		true:  func(*probe.Group) error { return errors.New("the Echo no longer responds") },
+		false: func(g *probe.Group) error { g.Skip("body", "the URL does not use HTTPS"); return nil },
+	} {
 		report := &Report{}
 		runGroups(t.Context(), []group{{name: "body", needs: probe.Nothing,
 			examine: func(_ context.Context, g *probe.Group) error {
 				g.Add(probe.NewFact("a", probe.Yes, "", ""))
-				return err
+				return end(g)
 			}}}, report, func() *probe.Group { return &probe.Group{Known: k} })
 		v, invalid := verdict.Decode(string(report.Verdict()))
 		if invalid != nil || (v.Unfinished != "") != want || v.Facts != 1 {
-			t.Errorf("%v: %+v, %v", err, v, invalid)
+			t.Errorf("%t: %+v, %v", want, v, invalid)
 		}
 	}
 }

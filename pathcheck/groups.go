@@ -3,7 +3,6 @@ package pathcheck
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,35 +111,27 @@ func runGroups(ctx context.Context, chosen []group, report *Report, newGroup fun
 			return
 		}
 		if err := part(ctx, results[i]); err != nil {
-			results[i].Skipped = append(results[i].Skipped, probe.NotTested{Name: chosen[i].name,
-				Reason: probe.Printable(cmp.Or(probe.DeadlineIn(ctx), err).Error()), Unfinished: !errors.As(err, new(probe.NotApplicable))})
+			results[i].Unknown(chosen[i].name, cmp.Or(probe.DeadlineIn(ctx), err).Error())
+			chosen[i].alone = nil
 		}
 	}
 	var all sync.WaitGroup
 	for i, each := range chosen {
 		results[i] = newGroup()
 		if reason := each.needs(results[i].Known); reason != "" {
-			results[i].Skipped = append(results[i].Skipped, probe.NotTested{Name: each.name, Reason: reason})
+			results[i].Skip(each.name, reason)
 			chosen[i].examine, chosen[i].alone = nil, nil
 		}
 		all.Go(func() { examine(i, chosen[i].examine) })
 	}
 	all.Wait()
-	for i, each := range chosen {
-		if len(results[i].Skipped) == 0 || results[i].Skipped[len(results[i].Skipped)-1].Name != each.name {
-			examine(i, each.alone)
-		}
+	for i := range chosen {
+		examine(i, chosen[i].alone)
 		report.Facts = append(report.Facts, results[i].Facts...)
 		report.NotTested = append(report.NotTested, results[i].Skipped...)
 	}
-	order := map[string]int{}
-	for i, each := range FactTable() {
-		order[each.Name] = i
-	}
-	slices.SortStableFunc(report.Facts, func(a, b Fact) int {
-		return cmp.Or(cmp.Compare(order[probe.Base(a.Name)], order[probe.Base(b.Name)]), 0)
-	})
-	slices.SortStableFunc(report.NotTested, func(a, b NotTested) int {
-		return cmp.Compare(order[probe.Base(a.Name)], order[probe.Base(b.Name)])
-	})
+	table := FactTable()
+	compare := func(a, b string) int { return cmp.Compare(probe.Place(table, a), probe.Place(table, b)) }
+	slices.SortStableFunc(report.Facts, func(a, b Fact) int { return compare(a.Name, b.Name) })
+	slices.SortStableFunc(report.NotTested, func(a, b NotTested) int { return compare(a.Name, b.Name) })
 }

@@ -118,12 +118,6 @@ func (r *Report) fact(name string) *Fact {
 	return nil
 }
 
-// OK reports whether the Echo was found and the facts meet all expectations.
-func (r *Report) OK() bool { return r.ExitCode() == 0 }
-
-// Conclusive reports whether the run shows if the path is as expected. It does not if a fact is unknown and no other fact is unexpected.
-func (r *Report) Conclusive() bool { return r.ExitCode() != 3 }
-
 // ExitCode returns the exit code of a program that prints the report: 0 if all expectations are met, 1 if an expectation is not met or no
 // Echo responds, and 3 if no expectation is unmet but one is unknown.
 func (r *Report) ExitCode() int {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func newSecrets(headers []Header) (all secrets) {
 			all = append(all, text, quoted[1:len(quoted)-1], url.QueryEscape(text), url.PathEscape(text))
 		}
 	}
-	all = slices.DeleteFunc(all, func(text string) bool { return len(text) < shortSecret })
+	all = slices.DeleteFunc(all, func(text string) bool { return len(text) < shortSecret || !utf8.ValidString(text) }) // reports are ASCII
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(all)
 }
@@ -78,28 +79,13 @@ func (s secrets) hide(text string) string {
 
 // hideWord hides a word unless a letter or digit is next to it.
 func hideWord(text, word string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(text, word)
-		b.WriteString(before)
-		if !found {
-			return b.String()
+	withNeighbors := regexp.MustCompile(`[0-9A-Za-z]?` + regexp.QuoteMeta(word) + `[0-9A-Za-z]?`)
+	return withNeighbors.ReplaceAllStringFunc(text, func(match string) string {
+		if match == word {
+			return hidden
 		}
-		if endsInWord(b.String()) || endsInWord(after[:min(1, len(after))]) {
-			b.WriteString(word)
-		} else {
-			b.WriteString(hidden)
-		}
-		text = after
-	}
-}
-
-func endsInWord(text string) bool {
-	if text == "" {
-		return false
-	}
-	last := text[len(text)-1]
-	return last >= '0' && last <= '9' || last >= 'a' && last <= 'z' || last >= 'A' && last <= 'Z'
+		return match
+	})
 }
 
 // hide removes secrets from a report. It keeps short words in fact values, because this program chooses these words.

@@ -30,10 +30,10 @@ func addressHeaders() []string {
 func decideAddress(local netip.Addr, e *wire.Description) []Fact {
 	sent := local.String()
 	facts := func(value, by, received string) []Fact {
-		return []Fact{
-			NewFact("client.address", value, sent, received),
-			NewFact("client.address.by", by, sent, received),
-		}
+		return []Fact{NewFact("client.address", value, sent, received), NewFact("client.address.by", by, sent, received)}
+	}
+	unknowns := func(reason string) []Fact {
+		return []Fact{unknown("client.address", reason), unknown("client.address.by", reason)}
 	}
 	if e.Peer() == local {
 		return facts(Kept, "connection", "a connection from "+sent)
@@ -64,9 +64,9 @@ func decideAddress(local netip.Addr, e *wire.Description) []Fact {
 	case by != "":
 		return facts("replaced", by, received)
 	case hidden != "":
-		return []Fact{unknown("client.address", "the Echo redacts "+hidden), unknown("client.address.by", "the Echo redacts "+hidden)}
+		return unknowns("the Echo redacts " + hidden)
 	case !e.Peer().IsValid() && len(headers) == 0: // the client may be the peer
-		return []Fact{unknown("client.address", received), unknown("client.address.by", received)}
+		return unknowns(received)
 	}
 	return facts("lost", None, received)
 }
@@ -163,6 +163,21 @@ func spoofings(headers []string, scheme string) (all []spoofing) {
 	return all
 }
 
+// spoofingsAlone returns a request for each header.
+func spoofingsAlone(headers []string, scheme string) (all []spoofing) {
+	for _, name := range headers {
+		all = append(all, spoofings([]string{name}, scheme)[1])
+	}
+	return all
+}
+
+// experiment returns the experiment that determines whether a proxy refuses the request.
+func (s spoofing) experiment() experiment {
+	return experiment{once: true, probe: wire.Request{Path: PlainPath, Fields: s.fields},
+		read:    described(func(*wire.Description) (string, string) { return Kept, "" }),
+		refused: func(o Outcome) (string, string) { return "refused " + o.Refusal, describeRefusal(o.Refusal) }}
+}
+
 // spoofed is what the tries to spoof a header have shown.
 type spoofed struct {
 	value, sent, received string
@@ -199,24 +214,16 @@ func examineSpoofing(ctx context.Context, g *Group) error {
 	plain := g.Known.Plain
 	others := otherHeaders(plain.Local.Addr(), plain.Description)
 	headers := slices.Concat(addressHeaders()[:2], []string{"X-Forwarded-Host", "X-Forwarded-Proto"}, addressHeaders()[2:], others)
-	tries := spoofings(headers, g.Scheme)
-	for _, name := range headers {
-		if plain.Description.Has(name) { // a proxy that checks some headers may compare them with each other
-			tries = append(tries, spoofings([]string{name}, g.Scheme)[1])
-		}
+	ofPath := slices.DeleteFunc(slices.Clone(headers), func(name string) bool { return !plain.Description.Has(name) })
+	all, alone := spoofings(headers, g.Scheme), spoofingsAlone(headers, g.Scheme)
+	tries := append(all, spoofingsAlone(ofPath, g.Scheme)...) // a proxy that checks some headers may compare them with each other
+	results, err := together(ctx, g, tries, spoofing.experiment)
+	if err == nil && !slices.ContainsFunc(results[:len(all)], func(r result) bool { return r.value == Kept }) {
+		tries = alone
+		results, err = together(ctx, g, tries, spoofing.experiment)
 	}
-	results, err := g.together(ctx, len(tries), func(i int) experiment { return spoofingExperiment(tries[i]) })
 	if err != nil {
 		return err
-	}
-	if !slices.ContainsFunc(results[:len(spoofings(nil, ""))], func(r result) bool { return r.value == Kept }) {
-		tries = nil
-		for _, name := range headers {
-			tries = append(tries, spoofings([]string{name}, g.Scheme)[1])
-		}
-		if results, err = g.together(ctx, len(tries), func(i int) experiment { return spoofingExperiment(tries[i]) }); err != nil {
-			return err
-		}
 	}
 	for _, name := range headers {
 		var s spoofed
@@ -236,13 +243,6 @@ func examineSpoofing(ctx context.Context, g *Group) error {
 		g.Add(f)
 	}
 	return nil
-}
-
-func spoofingExperiment(s spoofing) experiment {
-	return experiment{once: true,
-		probe:   func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: s.fields} },
-		read:    described(func(*wire.Description) (string, string) { return Kept, "" }),
-		refused: func(o Outcome) (string, string) { return "refused " + o.Refusal, describeRefusal(o.Refusal) }}
 }
 
 // decideSpoofing determines whether a spoofed value, which a plain request does not have, arrives, and whether another value follows it. The

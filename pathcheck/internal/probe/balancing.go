@@ -27,13 +27,29 @@ func missedByChance(pods, requests int) float64 {
 	return math.Pow(1-1/float64(pods+1), float64(requests))
 }
 
+// podOf returns the name of the pod that responded or, if the Echo does not report it, the ID of its process.
+func podOf(a *wire.Response) string {
+	if a.Description != nil && a.Description.Pod != "" {
+		return a.Description.Pod
+	}
+	return a.Claims.Server
+}
+
+// podsOf counts the responses of each pod.
+func podsOf(responses ...*wire.Response) map[string]int {
+	pods := map[string]int{}
+	for _, each := range responses {
+		pods[podOf(each)]++
+	}
+	return pods
+}
+
 // ExamineLoadBalancing compares the first, plain requests, each on a separate connection, with requests on one connection, and with
 // requests that send back the path's cookie.
 func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 	sent := fmt.Sprintf("%d requests, each on a separate connection", samples)
-	pods, peers := map[string]int{}, map[string]int{}
+	peers := map[string]int{}
 	for _, each := range g.Known.Samples {
-		pods[g.podOf(each)]++
 		if each.Description != nil && each.Description.Client.RemoteAddress != "" {
 			peers[each.Description.Client.RemoteAddress]++
 		}
@@ -41,27 +57,26 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 	if total(peers) < len(g.Known.Samples) {
 		g.Skip("loadBalancing.upstream", "the Echo does not report its connections")
 	} else {
-		value := map[bool]string{true: "reused", false: "new each time"}[len(peers) < len(g.Known.Samples)]
+		value := choose(len(peers) < len(g.Known.Samples), "reused", "new each time")
 		g.Add(Detail(NewFact("loadBalancing.upstream", value, sent, fmt.Sprintf("%d connections", len(peers)))))
 	}
-	x := g.shareConnection()
-	r, err := g.perform(ctx, x)
-	if err != nil {
+	shared, err := g.perform(ctx, g.shareConnection())
+	if err := g.conclude(g.shareConnection(), shared, err); err != nil {
 		return err
 	}
-	g.conclude(x, r)
 	if reason := g.Known.sampleTooSmall(); reason != "" {
 		g.Unknown("loadBalancing.pods", reason)
 		g.Unknown("loadBalancing.affinity", reason)
 		return nil
 	}
+	pods := podsOf(g.Known.Samples...)
 	for total(pods) < maxPodRequests && missedByChance(len(pods), total(pods)) >= chance {
 		o, err := g.ask(ctx, g.Do, plainRequest())
 		if err != nil {
 			return err
 		}
 		if o.Arrived() {
-			pods[g.podOf(o.Response)]++
+			pods[podOf(o.Response)]++
 		} else if err := g.Engine.control(o); err != nil {
 			return err
 		}
@@ -71,63 +86,56 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 	} else {
 		g.Unknown("loadBalancing.pods", fmt.Sprintf("%d requests reached %d pods, but there may be more", total(pods), len(pods)))
 	}
-	affinity, received, err := g.affinity(ctx, pods, r)
-	switch {
-	case err != nil:
-		return err
-	case affinity == "":
-		g.Unknown("loadBalancing.affinity", received)
-	default:
-		g.Add(Detail(NewFact("loadBalancing.affinity", affinity, "", received)))
-	}
-	return nil
+	affinity, err := g.affinity(ctx, pods, shared.outcome)
+	return g.conclude(experiment{fact: "loadBalancing.affinity", detail: true}, affinity, err)
 }
 
-// affinity determines what keeps a client at one pod. shared is the result of requests on one connection.
-func (g *Group) affinity(ctx context.Context, pods map[string]int, shared result) (value, received string, err error) {
-	together := map[string]int{}
-	if shared.outcome.Arrived() {
-		for _, each := range append(shared.outcome.Earlier, shared.outcome.Response) {
-			together[g.podOf(each)]++
-		}
-	}
-	received = describeCounts(pods) + "; on one connection " + describeCounts(together)
+// affinity determines what keeps a client at one pod. shared is the outcome of requests on one connection.
+func (g *Group) affinity(ctx context.Context, pods map[string]int, shared Outcome) (result, error) {
+	together := shared.pods()
+	received := describeCounts(pods) + "; on one connection " + describeCounts(together)
 	if len(pods) == 1 {
-		return "one pod", received + ": there is only one pod, or the client's address determines the pod", nil
+		return result{value: "one pod", received: received + ": there is only one pod, or the client's address determines the pod"}, nil
 	}
 	if cookie := g.cookie(""); cookie != nil {
 		kept, err := g.sendCookie(ctx, cookie, len(pods))
 		received = "with the cookie " + describeCounts(kept) + "; " + received
 		switch {
 		case err != nil:
-			return "", "", err
+			return result{}, err
 		case len(kept) == 1 && sameByChance(len(pods), total(kept)) < chance:
-			return "cookie", received, nil
+			return result{value: "cookie", received: received}, nil
 		case len(kept) < 2: // too few requests arrived
-			return "", "errors", nil
+			return result{received: "errors"}, nil
 		}
 	}
 	same := sameByChance(len(pods), connectionRequests)
 	for range maxPairs {
 		switch {
 		case len(together) != 1 || total(together) != connectionRequests:
-			return None, received, nil
+			return result{value: None, received: received}, nil
 		case same < chance:
-			return "connection", received, nil
+			return result{value: "connection", received: received}, nil
 		}
-		o, err := g.ask(ctx, g.shareConnection().send, g.shareConnection().probe())
+		x := g.shareConnection()
+		o, err := g.ask(ctx, x.send, &x.probe)
 		if err != nil {
-			return "", "", err
+			return result{}, err
 		}
 		if o.Arrived() {
 			same *= sameByChance(len(pods), connectionRequests)
-			together = map[string]int{}
-			for _, each := range append(o.Earlier, o.Response) {
-				together[g.podOf(each)]++
-			}
+			together = o.pods()
 		}
 	}
-	return "", "errors", nil
+	return result{received: "errors"}, nil
+}
+
+// pods counts the responses of each pod on a connection.
+func (o Outcome) pods() map[string]int {
+	if !o.Arrived() {
+		return nil
+	}
+	return podsOf(append(o.Earlier, o.Response)...)
 }
 
 // cookie returns the field that sends back a cookie that the path, but not the Echo, sets in a response from a server, together with the
@@ -149,14 +157,6 @@ func (g *Group) cookie(server string) []wire.Field {
 	return nil
 }
 
-// podOf returns the name of the pod that responded or, if the Echo does not report it, the ID of its process.
-func (g *Group) podOf(a *wire.Response) string {
-	if a.Description != nil && a.Description.Pod != "" {
-		return a.Description.Pod
-	}
-	return a.Claims.Server
-}
-
 // maxCookieRequests is the maximum number of requests with a cookie. Errors may cost some of them.
 const maxCookieRequests = 30
 
@@ -169,7 +169,7 @@ func (g *Group) sendCookie(ctx context.Context, cookie []wire.Field, known int) 
 			return nil, err
 		}
 		if o.Arrived() {
-			pods[g.podOf(o.Response)]++
+			pods[podOf(o.Response)]++
 		}
 	}
 	return pods, nil
@@ -177,17 +177,11 @@ func (g *Group) sendCookie(ctx context.Context, cookie []wire.Field, known int) 
 
 // shareConnection returns the experiment that sends requests on one connection while it remains open.
 func (g *Group) shareConnection() experiment {
+	keepAlive := wire.Fields("Connection", "keep-alive")
 	return experiment{fact: "loadBalancing.keepAlive", requests: connectionRequests,
-		sent: fmt.Sprintf("%d requests on one connection", connectionRequests),
-		probe: func() *wire.Request {
-			return &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", "keep-alive")}
-		},
-		send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
-			s, err := g.Open(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			defer func() { _ = s.Close() }() // only the data read so far matters
+		sent:  fmt.Sprintf("%d requests on one connection", connectionRequests),
+		probe: wire.Request{Path: PlainPath, Fields: keepAlive},
+		send: g.onStream(func(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
 			var earlier []*wire.Response
 			for {
 				a, err := g.Read(s, wire.MaxBody)
@@ -198,13 +192,13 @@ func (g *Group) shareConnection() experiment {
 					return a, nil
 				}
 				earlier = append(earlier, a)
-				if err := cmp.Or(g.Engine.await(ctx), g.SendNext(s, r)); err != nil {
+				if err := cmp.Or(g.Engine.await(ctx), g.SendNext(s, &wire.Request{Path: PlainPath, Fields: keepAlive})); err != nil {
 					return nil, err
 				}
 			}
-		},
+		}),
 		read: func(o Outcome) (string, string) {
-			return map[bool]string{true: No, false: Yes}[o.Closed], fmt.Sprintf("%d responses", len(o.Earlier)+1)
+			return choose(o.Closed, No, Yes), fmt.Sprintf("%d responses", len(o.Earlier)+1)
 		},
 		refused: func(o Outcome) (string, string) {
 			if o.Response == nil {

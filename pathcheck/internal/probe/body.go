@@ -2,10 +2,9 @@ package probe
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/http/httputil"
 	"strconv"
 	"time"
 
@@ -34,34 +33,13 @@ func ExamineLargeBody(ctx context.Context, g *Group) error {
 // sizes are the sizes of bodies that proxies may handle in different ways: many buffer 8 or 16 KiB.
 func sizes() []int { return []int{1000, 20 << 10} }
 
-// forSizes performs an experiment with each size, and adds a fact. If the values differ, the fact contains both.
-func (g *Group) forSizes(ctx context.Context, fact, sent string, experimentWith func(size int) experiment) error {
-	results, err := g.together(ctx, len(sizes()), func(i int) experiment { return experimentWith(sizes()[i]) })
-	if err != nil {
-		return err
-	}
-	x := experiment{fact: fact, sent: sent}
-	short, long := results[0], results[1]
-	if short.value != "" && long.value != "" && short.value != long.value {
-		long.value = short.value + " if short, else " + long.value
-		long.received = short.received + "; " + long.received
-	} else if short.value == "" {
-		long = short
-	}
-	g.conclude(x, long)
-	return nil
-}
-
 // examineChunks determines whether bodies that are sent in chunks, without Content-Length, arrive.
 func examineChunks(ctx context.Context, g *Group) error {
-	const name, sent = "body.chunked", "1,000 bytes and 20 KiB in chunks"
-	return g.forSizes(ctx, name, sent, func(size int) experiment {
-		return experiment{fact: name, sent: sent,
-			probe: func() *wire.Request {
-				return &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: wire.Filler(size)}
-			},
+	r, err := both(ctx, g, "short", sizes(), func(size int) experiment {
+		return experiment{probe: wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: wire.Filler(size)},
 			read: func(o Outcome) (string, string) { return decideChunks(size, &o.Claims.Request) }}
 	})
+	return g.conclude(experiment{fact: "body.chunked", sent: "1,000 bytes and 20 KiB in chunks"}, r, err)
 }
 
 func decideChunks(size int, received *proof.Arrival) (value, text string) {
@@ -76,38 +54,28 @@ func decideChunks(size int, received *proof.Arrival) (value, text string) {
 
 // examineRequestBuffer pauses while it sends a body. The Echo reports when the first and the last piece of the body arrived.
 func examineRequestBuffer(ctx context.Context, g *Group) error {
-	const name, sent = "body.request", "two chunks with a pause between them, of 1,000 bytes and of 20 KiB each"
-	return g.forSizes(ctx, name, sent, func(size int) experiment {
-		return experiment{fact: name, sent: sent,
-			probe: func() *wire.Request { return &wire.Request{Method: "POST", Path: PlainPath, Chunked: true} },
-			send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
-				s, err := g.Open(ctx, r)
-				if err != nil {
-					return nil, err
-				}
-				defer func() { _ = s.Close() }() // only the data read so far matters
+	r, err := both(ctx, g, "short", sizes(), func(size int) experiment {
+		return experiment{probe: wire.Request{Method: "POST", Path: PlainPath, Chunked: true},
+			send: g.onStream(func(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
 				if err := sendInterrupted(ctx, s, size, pause+g.Slow/2); err != nil {
 					return nil, err
 				}
 				return g.Read(s, wire.MaxBody)
-			},
+			}),
 			read: func(o Outcome) (string, string) { return decideRequestBuffer(2*size, &o.Claims.Request) }}
 	})
+	return g.conclude(experiment{fact: "body.request", sent: "two chunks with a pause between them, of 1,000 bytes and of 20 KiB each"}, r, err)
 }
 
-// sendInterrupted sends a body of two chunks with a pause between them.
+// sendInterrupted sends a body of two chunks with a pause between them. Writing fails if a proxy has already responded.
 func sendInterrupted(ctx context.Context, s *wire.Stream, size int, longer time.Duration) error {
-	if wire.WriteChunk(s, wire.Filler(size)) != nil {
-		return nil //nolint:nilerr // a proxy may have responded
+	chunks := httputil.NewChunkedWriter(s)
+	_, _ = chunks.Write(wire.Filler(size))
+	if err := sleep(ctx, longer); err != nil {
+		return err
 	}
-	select {
-	case <-time.After(longer):
-	case <-ctx.Done():
-		return ErrDeadline
-	}
-	if wire.WriteChunk(s, wire.Filler(size)) == nil {
-		_ = wire.EndChunks(s, nil) // a proxy may have responded
-	}
+	_, _ = chunks.Write(wire.Filler(size))
+	_ = wire.EndChunks(s, nil)
 	return nil
 }
 
@@ -125,24 +93,15 @@ func decideRequestBuffer(size int, received *proof.Arrival) (value, text string)
 
 // examineExpect announces a body, and sends it after an interim response or a pause.
 func examineExpect(ctx context.Context, g *Group) error {
-	return g.find(ctx, experiment{fact: "body.expect", sent: "Expect: 100-continue",
-		probe: func() *wire.Request {
-			return &wire.Request{Method: "POST", Path: PlainPath, Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")}
-		},
-		send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
-			s, err := g.Open(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			defer func() { _ = s.Close() }() // only the data read so far matters
+	return g.find(ctx, experiment{fact: "body.expect", sent: "Expect: 100-continue", read: decideExpect,
+		probe: wire.Request{Method: "POST", Path: PlainPath, Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")},
+		send: g.onStream(func(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
 			status, err := g.awaitContinue(ctx, s)
 			if err != nil {
 				return nil, err
 			}
-			select {
-			case <-time.After(pause): // the Echo reports when it received the header
-			case <-ctx.Done():
-				return nil, ErrDeadline
+			if err := sleep(ctx, pause); err != nil { // the Echo reports when it received the header
+				return nil, err
 			}
 			_ = s.Send(wire.Filler(100)) // a proxy may have responded
 			a, err := g.Read(s, wire.MaxBody)
@@ -150,8 +109,17 @@ func examineExpect(ctx context.Context, g *Group) error {
 				a.Continue = status
 			}
 			return a, err
-		},
-		read: decideExpect})
+		})})
+}
+
+// sleep waits for a time, unless the run is over.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return DeadlineIn(ctx)
+	}
 }
 
 // awaitContinue returns the status that arrives before the body is sent, or 0 if no status arrives in time. It leaves a final response to
@@ -194,7 +162,7 @@ func examineRange(ctx context.Context, g *Group) error {
 		path += "?echo.status=200" // the Echo's own status may not allow ranges
 	}
 	x := experiment{fact: name, sent: "Range: " + all,
-		probe: func() *wire.Request { return &wire.Request{Path: path, Fields: wire.Fields("Range", all)} },
+		probe: wire.Request{Path: path, Fields: wire.Fields("Range", all)},
 		read: func(o Outcome) (string, string) {
 			switch {
 			case o.Status == http.StatusPartialContent && o.Claims.Status != o.Status:
@@ -207,17 +175,11 @@ func examineRange(ctx context.Context, g *Group) error {
 			return Dropped, "no Range"
 		}}
 	r, err := g.perform(ctx, x)
-	if err != nil {
-		return err
-	}
-	if r.value != Kept || !g.Known.Controls {
-		g.conclude(x, r)
-		return nil
+	if err != nil || r.value != Kept || !g.Known.Controls {
+		return g.conclude(x, r, err)
 	}
 	return g.find(ctx, experiment{fact: name, sent: "Range: " + some,
-		probe: func() *wire.Request {
-			return &wire.Request{Path: path + "&echo.size=100", Fields: wire.Fields("Range", some)}
-		},
+		probe: wire.Request{Path: path + "&echo.size=100", Fields: wire.Fields("Range", some)},
 		read: func(o Outcome) (string, string) {
 			if o.Status == http.StatusPartialContent && o.Size == 10 {
 				return Kept, "Range: " + some
@@ -235,7 +197,7 @@ func bodyLadder(large, query bool) ladder {
 	if large && query { // the Echo reports the digest of larger bodies only if the query requests it
 		all = append(all, 10<<20, largestBody)
 	}
-	return ladder{"body.max", "body.max.by", all,
+	return ladder{"body.max", "body.max.by", all, formatSize, 0, true,
 		func(size int) *wire.Request {
 			path := PlainPath
 			if size > describedBody {
@@ -243,15 +205,5 @@ func bodyLadder(large, query bool) ladder {
 			}
 			return &wire.Request{Method: "POST", Path: path, Body: wire.Filler(size), Timeout: wire.LongTimeout,
 				Fields: wire.Fields("Content-Type", "application/octet-stream")}
-		}, formatSize, func(size int, o Outcome) bool {
-			sum := sha256.Sum256(wire.Filler(size))
-			switch e := o.Described(); {
-			case o.Refusal != "":
-				return false
-			case size > describedBody:
-				return string(o.Body) == fmt.Sprintf("%d %x\n", size, sum)
-			default:
-				return e != nil && e.Request.Body != nil && e.Request.Body.SHA256 == hex.EncodeToString(sum[:])
-			}
-		}, 0, true}
+		}}
 }

@@ -33,51 +33,36 @@ func examineRemoving(ctx context.Context, g *Group) error {
 		return nil
 	}
 	tries := [][]string{added}
-	for _, each := range added[:min(len(added), maxAlone)] {
-		if len(added) > 1 {
-			tries = append(tries, []string{each})
-		}
+	if len(added) > 1 {
+		tries = slices.AppendSeq(tries, slices.Chunk(added[:min(len(added), maxAlone)], 1))
 	}
-	sent := func(i int) string { return "close, " + strings.Join(tries[i], ", ") }
-	results, err := g.together(ctx, len(tries), func(i int) experiment {
-		return experiment{once: true,
-			probe: func() *wire.Request {
-				return &wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", sent(i))}
-			},
+	sent := func(names []string) string { return "close, " + strings.Join(names, ", ") }
+	results, err := together(ctx, g, tries, func(names []string) experiment {
+		return experiment{once: true, probe: wire.Request{Path: PlainPath, Fields: wire.Fields("Connection", sent(names))},
 			read: described(func(e *wire.Description) (string, string) {
-				removed := slices.DeleteFunc(slices.Clone(tries[i]), e.Has)
-				return map[bool]string{true: NotFound, false: Yes}[len(removed) == 0], "without " + strings.Join(removed, ", ")
-			}),
-			refused: func(o Outcome) (string, string) { return "refused", describeRefusal(o.Refusal) }}
+				removed := slices.DeleteFunc(slices.Clone(names), e.Has)
+				return choose(len(removed) == 0, NotFound, Yes), "without " + strings.Join(removed, ", ")
+			})}
 	})
 	if err != nil {
 		return err
 	}
-	worst, reason, arrived := "", "", 0
+	worst, arrived := results[0], 0 // yes, then no value, then not found, then refused
 	for i, each := range results {
 		switch each.value {
 		case Yes:
-			g.Add(NewFact(name, Yes, "Connection: "+sent(i), each.received))
+			g.Add(NewFact(name, Yes, "Connection: "+sent(tries[i]), each.received))
 			return nil
+		case NotFound:
+			arrived++
 		case "":
-			reason = each.received
-		default:
-			worst = cmp.Or(worst, each.value)
-			if each.value == NotFound {
-				worst = NotFound
-				arrived++
-			}
+			worst = each
 		}
 	}
-	switch {
-	case reason != "":
-		g.Unknown(name, reason)
-	case worst == "refused":
-		g.Add(refusedFact(name, "Connection: "+sent(0), results[0].outcome.Refusal))
-	default:
-		g.Add(NewFact(name, NotFound, "Connection: "+sent(0), fmt.Sprintf("all, in each of %d tries that arrived", arrived)))
+	if arrived > 0 && worst.value != "" {
+		worst = result{value: NotFound, received: fmt.Sprintf("all, in each of %d tries that arrived", arrived)}
 	}
-	return nil
+	return g.conclude(experiment{fact: name, sent: "Connection: " + sent(added)}, worst, nil)
 }
 
 // maxAlone is the maximum number of headers that are tried alone.
@@ -99,35 +84,14 @@ func identifiers() []identifier {
 
 // examineIdentifier compares requests that have the identifier with a request that does not.
 func examineIdentifier(ctx context.Context, g *Group, id identifier) error {
-	isGenerated := g.Known.Plain.Description.Has(id.header)
-	sent := strings.Join(id.sent, " or ")
-	results, err := g.together(ctx, len(id.sent), func(i int) experiment {
-		return experiment{fact: id.fact,
-			probe: func() *wire.Request {
-				return &wire.Request{Path: PlainPath, Fields: wire.Fields(id.header, id.sent[i])}
-			},
-			read: described(func(e *wire.Description) (string, string) { return decideIdentifier(id, id.sent[i], e) })}
+	r, err := both(ctx, g, "a UUID", id.sent, func(sent string) experiment {
+		return experiment{probe: wire.Request{Path: PlainPath, Fields: wire.Fields(id.header, sent)},
+			read: described(func(e *wire.Description) (string, string) { return decideIdentifier(id, sent, e) })}
 	})
-	if err != nil {
-		return err
+	if r.value != "" && r.outcome.Arrived() && g.Known.Plain.Description.Has(id.header) {
+		r.value += ", else generated"
 	}
-	values, received := []string{}, []string{}
-	for _, each := range results {
-		if each.value == "" || strings.HasPrefix(each.value, "refused") {
-			g.conclude(experiment{fact: id.fact, sent: id.header + ": " + sent}, each)
-			return nil
-		}
-		values, received = append(values, each.value), append(received, each.received)
-	}
-	value := values[0]
-	if values = slices.Compact(values); len(values) > 1 {
-		value = values[0] + " if a UUID, else " + values[1]
-	}
-	if isGenerated {
-		value += ", else generated"
-	}
-	g.Add(NewFact(id.fact, value, id.header+": "+sent, strings.Join(received, "; ")))
-	return nil
+	return g.conclude(experiment{fact: id.fact, sent: id.header + ": " + strings.Join(id.sent, " or ")}, r, err)
 }
 
 func decideIdentifier(id identifier, sent string, e *wire.Description) (value, received string) {

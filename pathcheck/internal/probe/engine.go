@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -69,10 +67,8 @@ func (e *Engine) await(ctx context.Context) error {
 		if wait <= 0 {
 			return nil
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return DeadlineIn(ctx)
+		if err := sleep(ctx, wait); err != nil {
+			return err
 		}
 	}
 }
@@ -87,11 +83,7 @@ func (e *Engine) record(arrived, failed int) {
 
 // control counts the outcome of a control. It returns an error if the Echo no longer responds.
 func (e *Engine) control(o Outcome) error {
-	if o.Arrived() {
-		e.record(1, 0)
-	} else {
-		e.record(0, 1)
-	}
+	e.record(o.arrivals())
 	e.mutex.Lock()
 	switch {
 	case o.Arrived():
@@ -122,7 +114,7 @@ func (e *Engine) adapt(o Outcome) {
 	case o.isLimited(), o.isPaused():
 		tolerated = 0
 		wait, _ := strconv.Atoi(o.Header.Get("Retry-After"))
-		e.next = later(e.next, time.Now().Add(min(time.Duration(wait)*time.Second, longestWait)))
+		e.postpone(time.Now().Add(min(time.Duration(wait)*time.Second, longestWait)))
 	case o.Refusal == "503" && e.slowed.IsZero(): // which is nginx's status for a limit
 		tolerated = 1
 	}
@@ -134,11 +126,18 @@ func (e *Engine) adapt(o Outcome) {
 	lost := len(slices.DeleteFunc(slices.Clone(e.recent), func(arrived bool) bool { return arrived }))
 	if lost > tolerated && e.pace < slowest {
 		e.pace, e.slowed = max(4*e.pace, slowest/4), time.Now()
-		e.next = later(e.next, e.slowed.Add(10*e.pace)) // the limit may apply to the last seconds
-		e.arrived, e.failed, e.recent = 0, 0, nil       // the errors at this pace are not known yet
+		e.postpone(e.slowed.Add(10 * e.pace))     // the limit may apply to the last seconds
+		e.arrived, e.failed, e.recent = 0, 0, nil // the errors at this pace are not known yet
 		if tolerated < 3 {
 			e.lost = 0
 		}
+	}
+}
+
+// postpone lets the next request wait until a time.
+func (e *Engine) postpone(until time.Time) {
+	if until.After(e.next) {
+		e.next = until
 	}
 }
 
@@ -189,13 +188,6 @@ func atMost(failed, requests int, share float64) float64 {
 	return sum
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // Afford returns how many requests a run can send until its deadline, given how many it has left, and how many it needs instead of one
 // because of errors.
 func (e *Engine) Afford(ctx context.Context, left int) (requests int, each float64) {
@@ -244,20 +236,17 @@ func (g *Group) findLimit(ctx context.Context) Fact {
 	sent, slow := fmt.Sprintf("%d requests at once", burst), fmt.Sprintf("%d of %d requests that are %s apart are refused", e.failed,
 		e.failed+e.arrived, e.pace)
 	refused := map[string]int{}
-	all, ctx := errgroup.WithContext(ctx)
-	for range burst {
-		all.Go(func() error {
-			a, err := g.Do(ctx, plainRequest())
-			if o := outcomeOf(a, err); !o.Arrived() {
-				g.mutex.Lock()
-				refused[o.Refusal]++
-				g.mutex.Unlock()
-			}
-			return over(ctx, err)
-		})
-	}
-	if err := all.Wait(); err != nil {
+	outcomes, err := inParallel(ctx, burst, func(ctx context.Context, _ int) (Outcome, error) {
+		a, err := g.Do(ctx, plainRequest())
+		return outcomeOf(a, err), over(ctx, err)
+	})
+	if err != nil {
 		return unknown(name, "refusals before, but then: "+err.Error())
+	}
+	for _, o := range outcomes {
+		if !o.Arrived() {
+			refused[o.Refusal]++
+		}
 	}
 	for refusal, count := range refused {
 		if 1-atMost(count-1, burst, upperBound(e.failed, e.failed+e.arrived)) < chance {

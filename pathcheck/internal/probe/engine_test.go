@@ -60,8 +60,7 @@ func (p *path) experimentOn(outcome func() (*wire.Response, error)) (*Group, exp
 	}
 	g.do = send(func() (*wire.Response, error) { return &wire.Response{Proven: true, Claims: &proof.Claims{}}, nil })
 	return g, experiment{fact: "request.host", sent: "a", send: send(outcome),
-		probe: func() *wire.Request { return &wire.Request{} },
-		read:  func(o Outcome) (string, string) { return string(o.Body), "" }}
+		read: func(o Outcome) (string, string) { return string(o.Body), "" }}
 }
 
 // TestGroup_perform_neverTakesErrorsForProperties performs experiments on paths with errors.

@@ -47,6 +47,14 @@ func NewFact(name, value, sent, received string) Fact {
 	return Fact{Name: name, Value: value, Sent: Cut(Printable(sent), maxText), Received: Cut(Printable(received), maxText)}
 }
 
+// choose returns the first value if a condition is true, and the second one otherwise.
+func choose(condition bool, first, second string) string {
+	if condition {
+		return first
+	}
+	return second
+}
+
 // unknown returns a fact without a value.
 func unknown(name, reason string) Fact { return Fact{Name: name, Received: reason} }
 
@@ -67,17 +75,17 @@ type NotTested struct {
 // refusedByCache means that a cache responded with the Echo's response to an earlier request.
 const refusedByCache = "cached"
 
-// refusedFact returns the fact for a request that a proxy refuses.
-func refusedFact(name, sent, refusal string) Fact {
-	return NewFact(name, "refused "+refusal, sent, "nothing: "+describeRefusal(refusal))
+// refusedBy returns the value for a request that a proxy refuses.
+func refusedBy(o Outcome) (value, received string) {
+	return "refused " + o.Refusal, "nothing: " + describeRefusal(o.Refusal)
 }
 
-// withHTTP2 returns the value for a request that requires HTTP/2.
-func withHTTP2(refusal string) (value, received string) {
-	if refusal == wire.NoHTTP2 {
+// withoutHTTP2 returns the value for a refused request that requires HTTP/2.
+func withoutHTTP2(o Outcome) (value, received string) {
+	if o.Refusal == wire.NoHTTP2 {
 		return No, "nothing: the server does not accept HTTP/2"
 	}
-	return "refused " + refusal, describeRefusal(refusal)
+	return "refused " + o.Refusal, describeRefusal(o.Refusal)
 }
 
 func describeRefusal(refusal string) string {
@@ -138,13 +146,4 @@ func formatSize(bytes int) string {
 		return strconv.Itoa(bytes>>10) + "Ki"
 	}
 	return strconv.Itoa(bytes)
-}
-
-// shortList returns names, or their number if the list is too long.
-func shortList(names []string, length int) string {
-	text := listed(names)
-	if len(text) > length {
-		return fmt.Sprintf("%d #%s", len(names), digest(text))
-	}
-	return text
 }

@@ -2,17 +2,20 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
@@ -63,11 +66,8 @@ type part func(context.Context, *Group) error
 
 // Each examines the parts of a group at the same time.
 func (g *Group) Each(ctx context.Context, parts ...part) error {
-	all, ctx := errgroup.WithContext(ctx)
-	for _, each := range parts {
-		all.Go(func() error { return each(ctx, g) })
-	}
-	return all.Wait()
+	_, err := inParallel(ctx, len(parts), func(ctx context.Context, i int) (struct{}, error) { return struct{}{}, parts[i](ctx, g) })
+	return err
 }
 
 // Outcome is the outcome of a request: the Echo's response, or a proxy's refusal.
@@ -76,10 +76,20 @@ type Outcome struct {
 	Refusal        string // such as "404" or "closed"; empty if the Echo responded
 	nonce          string // of the request
 	began          time.Time
+	took           time.Duration // until the response, or until there was none
+	counts         bool          // whether the control that was sent with the request arrived
 }
 
 // Arrived reports whether the Echo has received the request.
 func (o Outcome) Arrived() bool { return o.Refusal == "" }
+
+// arrivals returns how many requests arrived, and how many did not.
+func (o Outcome) arrivals() (arrived, failed int) {
+	if o.Arrived() {
+		return 1, 0
+	}
+	return 0, 1
+}
 
 // rejected reports whether the Echo itself rejected the request because of its size.
 func (o Outcome) rejected() bool { return o.Response != nil && o.RejectedByEcho() }
@@ -90,7 +100,7 @@ func (o Outcome) isLimited() bool { return o.Response != nil && o.Refusal == "42
 // isPaused reports whether a proxy refused the request for some time. Unless the request is plain, this may be due to the request: Varnish
 // sends Retry-After with each of its errors.
 func (o Outcome) isPaused() bool {
-	return o.Response != nil && o.Refusal != "" && o.Header.Get("Retry-After") != ""
+	return o.Response != nil && !o.Arrived() && o.Header.Get("Retry-After") != ""
 }
 
 // Described returns the Echo's description of the request, if any.
@@ -110,7 +120,7 @@ func outcomeOf(a *wire.Response, err error) Outcome {
 	case a.Proven:
 		return Outcome{Response: a}
 	}
-	return Outcome{Response: a, Refusal: a.Refusal()}
+	return Outcome{Response: a, Refusal: strconv.Itoa(a.Status)}
 }
 
 // sender sends a request, and returns the response.
@@ -120,14 +130,14 @@ type sender func(context.Context, *wire.Request) (*wire.Response, error)
 // tested property.
 type experiment struct {
 	fact, sent string
-	probe      func() *wire.Request
-	control    func() *wire.Request // nil means a plain request
-	send       sender               // sends probes; nil means Group.Do
+	probe      wire.Request
+	control    *wire.Request // nil means a plain request
+	send       sender        // sends probes; nil means Group.Do
 	// read returns the value that the Echo's response to the probe shows, and what the Echo received. Without a value, it returns why the
 	// response shows none.
 	read func(Outcome) (value, received string)
 	once bool // whether one response suffices, because the value says that something happens rather than always happens
-	// refused returns the value for a probe that proxies refuse. Nil means refusedFact.
+	// refused returns the value for a probe that proxies refuse. Nil means refusedBy.
 	refused  func(Outcome) (value, received string)
 	requests int  // the number of requests that send sends; 0 means 1
 	large    bool // whether a missing response may mean that the path is slow
@@ -144,76 +154,123 @@ type result struct {
 // find performs an experiment, and adds its fact.
 func (g *Group) find(ctx context.Context, x experiment) error {
 	r, err := g.perform(ctx, x)
-	if err != nil {
-		return err
-	}
-	g.conclude(x, r)
-	return nil
+	return g.conclude(x, r, err)
 }
 
 // plainAll adds the facts that the descriptions of the first, plain requests show. All descriptions must agree about a fact.
 func (g *Group) plainAll(factsOf func(*wire.Description) []Fact) {
-	first := factsOf(g.Known.Plain.Description)
-	for _, each := range g.Known.Samples {
-		if each.Description == nil {
-			continue
-		}
-		for i, f := range factsOf(each.Description) {
-			if first[i].Name != "" && f.Value != first[i].Value {
-				g.Unknown(f.Name, "responses differ: "+first[i].Value+", "+f.Value)
-				first[i].Name = ""
-			}
+	for i, f := range factsOf(g.Known.Plain.Description) {
+		differs := func(a *wire.Response) bool { return a.Description != nil && factsOf(a.Description)[i].Value != f.Value }
+		if at := slices.IndexFunc(g.Known.Samples, differs); at >= 0 {
+			g.Unknown(f.Name, "responses differ: "+f.Value+", "+factsOf(g.Known.Samples[at].Description)[i].Value)
+		} else {
+			g.Add(f)
 		}
 	}
-	g.Add(slices.DeleteFunc(first, func(f Fact) bool { return f.Name == "" })...)
 }
 
-// findAll performs an experiment whose description shows several facts.
-func (g *Group) findAll(ctx context.Context, x experiment, factsOf func(*wire.Description) []Fact) error {
-	x.read = described(func(e *wire.Description) (string, string) {
+// findAll performs an experiment whose outcome shows several facts, or nil if the Echo does not describe the request.
+func (g *Group) findAll(ctx context.Context, x experiment, factsOf func(Outcome) []Fact) error {
+	x.read = func(o Outcome) (string, string) {
 		var values []string
-		for _, each := range factsOf(e) {
+		for _, each := range factsOf(o) {
 			values = append(values, each.Value)
 		}
-		return strings.Join(values, "; "), ""
-	})
-	x.refused = func(o Outcome) (string, string) { return "refused " + o.Refusal, "" }
+		return strings.Join(values, "; "), whyNotDescribed(o)
+	}
 	r, err := g.perform(ctx, x)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if e := r.outcome.Described(); e != nil && r.value != "" {
-		g.Add(factsOf(e)...)
+	case r.value != "" && r.outcome.Arrived():
+		g.Add(factsOf(r.outcome)...)
 		return nil
+	case r.value != "":
+		r.received = x.sent + " is refused: " + describeRefusal(r.outcome.Refusal)
 	}
-	reason := cmp.Or(r.received, x.sent+" is refused: "+describeRefusal(r.outcome.Refusal))
-	for _, each := range factsOf(&wire.Description{}) {
-		g.Unknown(each.Name, reason)
+	for _, each := range factsOf(Outcome{Response: &wire.Response{Description: &wire.Description{}, Claims: &proof.Claims{}}}) {
+		g.Unknown(each.Name, r.received)
 	}
 	return nil
 }
 
-// together performs experiments at the same time.
-func (g *Group) together(ctx context.Context, count int, experimentAt func(i int) experiment) ([]result, error) {
-	results := make([]result, count)
+// inParallel calls a function several times at the same time, and returns its results in order.
+func inParallel[T any](ctx context.Context, count int, call func(ctx context.Context, i int) (T, error)) ([]T, error) {
+	results := make([]T, count)
 	all, ctx := errgroup.WithContext(ctx)
 	for i := range results {
 		all.Go(func() (err error) {
-			results[i], err = g.perform(ctx, experimentAt(i))
+			results[i], err = call(ctx, i)
 			return err
 		})
 	}
 	return results, all.Wait()
 }
 
-func (g *Group) conclude(x experiment, r result) {
-	if r.value == "" {
-		g.Unknown(x.fact, r.received)
-		return
+// together performs an experiment for each case at the same time.
+func together[T any](ctx context.Context, g *Group, cases []T, experimentFor func(T) experiment) ([]result, error) {
+	return inParallel(ctx, len(cases), func(ctx context.Context, i int) (result, error) { return g.perform(ctx, experimentFor(cases[i])) })
+}
+
+// both performs an experiment for two cases, and merges the results. If the values differ, the result contains both, and the name of the
+// first case.
+func both[T any](ctx context.Context, g *Group, first string, cases []T, experimentFor func(T) experiment) (result, error) {
+	results, err := together(ctx, g, cases, experimentFor)
+	if err != nil {
+		return result{}, err
 	}
-	f := NewFact(x.fact, r.value, x.sent, r.received)
-	f.Detail = x.detail
-	g.Add(f)
+	for _, each := range results {
+		if each.value == "" {
+			return each, nil
+		}
+	}
+	merged := results[len(results)-1]
+	if merged.value != results[0].value {
+		merged.value = results[0].value + " if " + first + ", else " + merged.value
+		merged.received = results[0].received + "; " + merged.received
+	}
+	return merged, nil
+}
+
+// conclude adds the fact that an experiment has determined or, if the result has no value, the reason. It returns the error of the experiment.
+func (g *Group) conclude(x experiment, r result, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case r.value == "":
+		g.Unknown(x.fact, r.received)
+	default:
+		f := NewFact(x.fact, r.value, x.sent, r.received)
+		f.Detail = x.detail
+		g.Add(f)
+	}
+	return nil
+}
+
+// concludeEach adds a fact about several cases: kept, or what happened to some of them. It does not if one has no value.
+func (g *Group) concludeEach(fact string, cases []string, results []result) {
+	received, affected := []string{}, map[string][]string{}
+	for i, each := range results {
+		switch each.value {
+		case "":
+			g.Unknown(fact, cases[i]+": "+each.received)
+			return
+		case Kept:
+			received = append(received, cases[i])
+		default:
+			received = append(received, cases[i]+": "+each.received)
+			affected[each.value] = append(affected[each.value], cases[i])
+		}
+	}
+	value := Kept
+	for _, what := range slices.Sorted(maps.Keys(affected)) { // if some are changed and others are refused, the fact is about the latter
+		names := affected[what]
+		value = what + " " + listed(names)
+		if len(value) > maxList {
+			value = fmt.Sprintf("%s %d #%s", what, len(names), digest(listed(names)))
+		}
+	}
+	g.Add(NewFact(fact, value, strings.Join(cases, " "), strings.Join(received, " ")))
 }
 
 // plainRequest returns a request that arrives unless an error occurs.
@@ -224,78 +281,84 @@ func plainRequest() *wire.Request {
 // perform sends probes. If a probe does not arrive, perform sends pairs of a control and a probe in random order, because only a probe that
 // is refused while controls arrive shows a property of the path.
 func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
-	shown, refused := map[string]int{}, map[string]int{}
-	var last result         // what the last response showed
-	var lost Outcome        // of the last probe that was refused
-	var waiting []attempted // outcomes that have not been considered yet
+	t := trial{experiment: x, engine: g.Engine, shown: map[string]int{}, refused: map[string]int{}}
 	slowed := g.Engine.Slowed()
-	for pairs := 0; pairs < maxPairs; {
+	for t.pairs < maxPairs {
 		if now := g.Engine.Slowed(); now != slowed { // the pace may explain the earlier refusals
 			slowed = now
-			clear(refused)
+			clear(t.refused)
 		}
-		if len(waiting) == 0 {
-			count := 1
-			if lost.Refusal == wire.TimedOut && !x.large { // waiting for each in turn would take too long
-				count = min(g.Engine.needed(max(1, x.requests)), maxPairs-pairs)
+		count := 1
+		if !t.lost.Arrived() && t.lost.took >= longRefusal && !x.large {
+			count = min(t.needed(), maxPairs-t.pairs)
+		}
+		isPaired := len(t.refused) > 0
+		outcomes, err := inParallel(ctx, count, func(ctx context.Context, _ int) (Outcome, error) { return g.attempt(ctx, x, isPaired) })
+		if err != nil {
+			return result{}, err
+		}
+		for _, o := range outcomes {
+			if r, isDone := t.consider(o); isDone {
+				return r, nil
 			}
-			var err error
-			if waiting, err = g.attempts(ctx, x, count, len(refused) > 0); err != nil {
-				return result{}, err
-			}
-		}
-		o, counts := waiting[0].probe, waiting[0].counts
-		waiting = waiting[1:]
-		if o.Arrived() || o.rejected() {
-			g.Engine.record(1, total(refused)) // errors caused the earlier refusals
-			clear(refused)
-			value, received := x.read(o)
-			last, lost = result{value, received, o}, Outcome{}
-			shown[value]++
-			switch {
-			case value == "", len(shown) == 1 && (x.once || shown[value] == 2):
-				return last, nil
-			case total(shown) == 4:
-				return result{"", "responses differ: " + describeCounts(shown), o}, nil
-			}
-			continue
-		}
-		pairs++
-		if r, ok := x.atOnce(o, pairs, shown, last); ok {
-			return r, nil
-		}
-		lost = o
-		refused[o.Refusal] += map[bool]int{true: 1}[counts] // not the first refusal, nor one of a pair whose control did not arrive either
-		if refused[o.Refusal] >= g.Engine.needed(max(1, x.requests)) {
-			return x.refusal(o), nil
 		}
 	}
-	return result{"", "errors: " + describeCounts(refused), lost}, nil
+	return result{"", "errors: " + describeCounts(t.refused), t.lost}, nil
 }
 
-// atOnce returns the result for a refusal that needs no other refusals, if this is one.
-func (x *experiment) atOnce(o Outcome, pairs int, shown map[string]int, last result) (r result, ok bool) {
+// longRefusal is how long a refusal takes at least if waiting for each of several would take too long.
+const longRefusal = 5 * time.Second
+
+// trial is an experiment with the outcomes of its probes so far.
+type trial struct {
+	experiment
+	engine  *Engine
+	shown   map[string]int // how many outcomes show each value
+	refused map[string]int // how many probes were refused in each way while controls arrived
+	pairs   int
+	last    result  // what the last response showed
+	lost    Outcome // of the last probe, if it was refused
+}
+
+// needed returns how many equal refusals show a property of the path.
+func (t *trial) needed() int { return t.engine.needed(max(1, t.requests)) }
+
+// consider adds the outcome of a probe. It returns the result so far, and whether no other outcome is needed.
+func (t *trial) consider(o Outcome) (r result, isDone bool) {
+	if o.Arrived() || o.rejected() {
+		t.engine.record(1, total(t.refused)) // errors caused the earlier refusals
+		clear(t.refused)
+		value, received := t.read(o)
+		t.last, t.lost = result{value, received, o}, Outcome{}
+		if t.shown[value]++; value != "" && total(t.shown) == 4 {
+			return result{"", "responses differ: " + describeCounts(t.shown), o}, true
+		}
+		return t.last, value == "" || len(t.shown) == 1 && (t.once || t.shown[value] == 2)
+	}
+	t.pairs++
 	switch {
-	case o.Refusal == refusedByCache && len(shown) > 0: // a cache repeats what the earlier response showed
-		return last, true
-	case o.Refusal == refusedByCache && !x.caches:
+	case o.Refusal == refusedByCache && len(t.shown) > 0: // a cache repeats what the earlier response showed
+		return t.last, true
+	case o.Refusal == refusedByCache && !t.caches:
 		return result{"", describeRefusal(o.Refusal), o}, true
 	case o.Refusal == refusedByCache: // no error has this outcome
-		return x.refusal(o), true
-	case o.Refusal == wire.TimedOut && x.large && pairs > 1:
+		return t.refusal(o), true
+	case o.Refusal == wire.TimedOut && t.large && t.pairs > 1:
 		return result{"", "slow path: no response in time", o}, true
 	}
-	return result{}, false
+	t.lost = o
+	t.refused[o.Refusal] += map[bool]int{true: 1}[o.counts] // not the first refusal, nor one of a pair whose control did not arrive either
+	return t.refusal(o), t.refused[o.Refusal] >= t.needed()
 }
 
 // refusal returns the result for a probe that proxies refuse.
 func (x *experiment) refusal(o Outcome) result {
+	refused := refusedBy
 	if x.refused != nil {
-		value, received := x.refused(o)
-		return result{value, received, o}
+		refused = x.refused
 	}
-	f := refusedFact(x.fact, x.sent, o.Refusal)
-	return result{f.Value, f.Received, o}
+	value, received := refused(o)
+	return result{value, received, o}
 }
 
 func total(counts map[string]int) (sum int) {
@@ -305,62 +368,53 @@ func total(counts map[string]int) (sum int) {
 	return sum
 }
 
-// attempted is the outcome of a probe, and whether it counts.
-type attempted struct {
-	probe  Outcome
-	counts bool
-}
-
-// attempts sends several probes at the same time.
-func (g *Group) attempts(ctx context.Context, x experiment, count int, paired bool) ([]attempted, error) {
-	outcomes := make([]attempted, count)
-	all, ctx := errgroup.WithContext(ctx)
-	for i := range outcomes {
-		all.Go(func() (err error) {
-			outcomes[i].probe, outcomes[i].counts, err = g.attempt(ctx, x, paired)
-			return err
-		})
+// attempt sends a probe, alone or with a control. The outcome counts if the control arrived.
+func (g *Group) attempt(ctx context.Context, x experiment, isPaired bool) (probe Outcome, err error) {
+	do := g.Do
+	if g.do != nil {
+		do = g.do
 	}
-	return outcomes, all.Wait()
-}
-
-// attempt sends a probe, alone or with a control. It reports whether the probe's outcome counts: whether the control arrived.
-func (g *Group) attempt(ctx context.Context, x experiment, paired bool) (probe Outcome, counts bool, err error) {
-	send, do := x.send, g.do
-	if do == nil {
-		do = g.Do
+	send := do
+	if x.send != nil {
+		send = x.send
 	}
-	if send == nil {
-		send = do
+	if !isPaired {
+		return g.ask(ctx, send, &x.probe)
 	}
-	if !paired {
-		probe, err = g.ask(ctx, send, x.probe())
-		return probe, false, err
-	}
-	control := plainRequest
+	control, first := plainRequest(), rand.IntN(2)
 	if x.control != nil {
-		control = x.control
+		control = new(*x.control)
 	}
 	var controlled Outcome
-	both := []func(context.Context) error{
-		func(ctx context.Context) (err error) { probe, err = g.ask(ctx, send, x.probe()); return err },
-		func(ctx context.Context) (err error) { controlled, err = g.ask(ctx, do, control()); return err },
-	}
-	rand.Shuffle(len(both), func(i, j int) { both[i], both[j] = both[j], both[i] })
-	for _, each := range both {
-		if err := each(ctx); err != nil {
-			return probe, false, err
-		}
-	}
-	if x.control != nil { // the Echo may respond to plain requests although it never receives this control
-		if controlled.Arrived() {
-			g.Engine.record(1, 0)
+	for i := range 2 {
+		if i == first {
+			probe, err = g.ask(ctx, send, &x.probe)
 		} else {
-			g.Engine.record(0, 1)
+			controlled, err = g.ask(ctx, do, control)
 		}
-		return probe, controlled.Arrived(), nil
+		if err != nil {
+			return probe, err
+		}
 	}
-	return probe, controlled.Arrived(), g.Engine.control(controlled)
+	probe.counts = controlled.Arrived()
+	if x.control != nil { // the Echo may respond to plain requests although it never receives this control
+		g.Engine.record(controlled.arrivals())
+		return probe, nil
+	}
+	return probe, g.Engine.control(controlled)
+}
+
+// onStream returns a function that sends the header of a request, and uses the connection until it has a response. Only the data read by
+// then matters.
+func (g *Group) onStream(use func(context.Context, *wire.Stream) (*wire.Response, error)) sender {
+	return func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+		s, err := g.Open(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = s.Close() }()
+		return use(ctx, s)
+	}
 }
 
 // ask sends a request at the pace of the run. It returns an error if the run is over.
@@ -374,7 +428,7 @@ func (g *Group) ask(ctx context.Context, send sender, r *wire.Request) (Outcome,
 		return Outcome{}, ended
 	}
 	o := outcomeOf(a, err)
-	o.nonce, o.began = r.Nonce, began
+	o.nonce, o.began, o.took = r.Nonce, began, time.Since(began)
 	if o.Arrived() || o.isLimited() {
 		g.Engine.adapt(o)
 	}
@@ -411,11 +465,6 @@ var (
 	ErrDeadline    = errors.New(verdict.DeadlinePassed)
 	errInterrupted = errors.New("the run was interrupted")
 )
-
-// NotApplicable is the error for a group that cannot be tested in any run.
-type NotApplicable string
-
-func (n NotApplicable) Error() string { return string(n) }
 
 // DeadlineIn returns an error if a run took too long or was interrupted. Reports contain this error instead of its consequences.
 func DeadlineIn(ctx context.Context) error {

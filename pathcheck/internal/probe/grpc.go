@@ -16,26 +16,17 @@ const grpcType = "application/grpc"
 // ExamineGRPC examines a gRPC call with one response, and a call with a stream of responses.
 func ExamineGRPC(ctx context.Context, g *Group) error {
 	if g.Base != "" {
-		return NotApplicable("the URL has a path, but gRPC calls cannot have a path prefix, so they could reach another server")
-	}
-	const unary, stream = "grpc.unary", "grpc.stream"
-	x := experiment{fact: unary, sent: "a gRPC call", send: g.DoHTTP2,
-		probe: func() *wire.Request { return call("/echo.v1.Echo/Unary", message("pathcheck")) },
-		read:  decideUnary,
-		refused: func(o Outcome) (string, string) {
-			return withHTTP2(o.Refusal)
-		}}
-	r, err := g.perform(ctx, x)
-	if err != nil {
-		return err
-	}
-	g.conclude(x, r)
-	if r.value != Yes {
+		g.Skip("grpc", "the URL has a path, but gRPC calls cannot have a path prefix, so they could reach another server")
 		return nil
 	}
-	return g.find(ctx, experiment{fact: stream, sent: "one message per second", send: g.readMessages,
-		// One message per 1,000 ms.
-		probe: func() *wire.Request { return call("/echo.v1.Echo/ServerStream", message("pathcheck", events, 1000)) },
+	x := experiment{fact: "grpc.unary", sent: "a gRPC call", probe: call("/echo.v1.Echo/Unary", message("pathcheck")), send: g.DoHTTP2,
+		read: decideUnary, refused: withoutHTTP2}
+	r, err := g.perform(ctx, x)
+	if err := g.conclude(x, r, err); err != nil || r.value != Yes {
+		return err
+	}
+	return g.find(ctx, experiment{fact: "grpc.stream", sent: "one message per second", send: g.readMessages,
+		probe: call("/echo.v1.Echo/ServerStream", message("pathcheck", events, 1000)), // one per 1,000 ms
 		read: func(o Outcome) (string, string) {
 			value, received := decideArrivals(o.Arrivals, "")
 			if len(o.Arrivals) < events {
@@ -46,9 +37,9 @@ func ExamineGRPC(ctx context.Context, g *Group) error {
 }
 
 // call returns the request for a call with one message.
-func call(method string, data []byte) *wire.Request {
+func call(method string, data []byte) wire.Request {
 	framed := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data)))
-	return &wire.Request{Method: "POST", Path: method, Body: append(framed, data...),
+	return wire.Request{Method: "POST", Path: method, Body: append(framed, data...),
 		Fields: wire.Fields("Content-Type", grpcType, "Te", "trailers")}
 }
 
@@ -84,12 +75,9 @@ func (g *Group) readMessages(ctx context.Context, r *wire.Request) (*wire.Respon
 	defer end()
 	a := &wire.Response{Status: response.StatusCode, Header: response.Header}
 	if g.Judge(a, r.Nonce); a.Proven {
-		a.Arrivals, err = readUntil(response.Body, began, readMessage)
+		a.Arrivals, err = readUntil(began, func() error { return readMessage(response.Body) })
 	}
-	if ended := over(ctx, err); ended != nil {
-		return nil, ended
-	}
-	return a, nil
+	return a, over(ctx, err)
 }
 
 func readMessage(r io.Reader) error {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -21,12 +22,15 @@ func examineHeaders(ctx context.Context, g *Group) error {
 	)
 	sent := wire.Without(append(g.Own(), ordinary...), g.Headers)
 	all := slices.Concat(sent, g.Headers)
-	factsOf := func(e *wire.Description) []Fact {
-		return []Fact{decideLost(all, e), decideAdded(all, e), decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e),
-			decideTwice("X-Pathcheck-Twice", e)}
-	}
-	return g.findAll(ctx, experiment{sent: "a request with typical browser headers",
-		probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: sent} }}, factsOf)
+	return g.findAll(ctx, experiment{sent: "a request with typical browser headers", probe: wire.Request{Path: PlainPath, Fields: sent}},
+		func(o Outcome) []Fact {
+			e := o.Described()
+			if e == nil {
+				return nil
+			}
+			return []Fact{decideLost(all, e), decideAdded(all, e), decideChanged(sent, e),
+				decideCase("x-PathCheck-cAsE", e), decideTwice("X-Pathcheck-Twice", e)}
+		})
 }
 
 func decideLost(sent []wire.Field, e *wire.Description) Fact {
@@ -55,11 +59,16 @@ func isHop(name string) bool {
 
 func decideAdded(sent []wire.Field, e *wire.Description) Fact {
 	added := addedTo(sent, e)
+	return NewFact("request.headers.added", listed(added), "", describeHeaders(added, e.Headers))
+}
+
+// describeHeaders returns the names and values of headers.
+func describeHeaders(names []string, h http.Header) string {
 	var texts []string
-	for _, name := range added {
-		texts = append(texts, name+": "+strings.Join(e.Values(name), ", "))
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		texts = append(texts, name+": "+strings.Join(h[name], ", "))
 	}
-	return NewFact("request.headers.added", listed(added), "", strings.Join(texts, "; "))
+	return strings.Join(texts, "; ")
 }
 
 // addedTo returns the names of the headers that were added to the sent ones, in order.
@@ -108,18 +117,11 @@ func isRedacted(value string) bool { return strings.Contains(value, "[redacted: 
 func decideCase(sent string, e *wire.Description) Fact {
 	const name = "request.headers.case"
 	received := e.NameAsSent(sent)
-	value := Changed
-	switch received {
-	case "": // the request arrived over HTTP/2, which uses only lowercase names
+	if received == "" { // the request arrived over HTTP/2, which uses only lowercase names
 		return unknown(name, "the Echo does not report the names as they were sent")
-	case sent:
-		value = Kept
-	case strings.ToLower(sent):
-		value = "lower"
-	case http.CanonicalHeaderKey(sent):
-		value = "canonical"
 	}
-	return NewFact(name, value, sent, received)
+	values := map[string]string{sent: Kept, strings.ToLower(sent): "lower", http.CanonicalHeaderKey(sent): "canonical"}
+	return NewFact(name, cmp.Or(values[received], Changed), sent, received)
 }
 
 // decideTwice determines what happens to a header that was sent twice, with the values 1 and 2.
@@ -128,19 +130,8 @@ func decideTwice(sent string, e *wire.Description) Fact {
 	if slices.ContainsFunc(received, isRedacted) {
 		return unknown("request.headers.duplicates", "the Echo redacts "+sent)
 	}
-	value := Changed
-	switch text := strings.ReplaceAll(strings.Join(received, "|"), ", ", ","); text {
-	case "1|2":
-		value = Kept
-	case "1,2":
-		value = "merged"
-	case "1":
-		value = "first"
-	case "2":
-		value = "last"
-	case "":
-		value = Dropped
-	}
+	values := map[string]string{"1|2": Kept, "1,2": "merged", "1": "first", "2": "last", "": Dropped}
+	value := cmp.Or(values[strings.ReplaceAll(strings.Join(received, "|"), ", ", ",")], Changed)
 	return NewFact("request.headers.duplicates", value, sent+": 1; "+sent+": 2", strings.Join(received, "; "))
 }
 

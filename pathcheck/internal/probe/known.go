@@ -75,12 +75,10 @@ const (
 func meet(ctx context.Context, c *wire.Client, requests int) (*wire.Response, error) {
 	a, err := c.Do(ctx, &wire.Request{Path: PlainPath})
 	if err != nil || !a.Proven {
-		others := make([]*wire.Response, requests-1)
-		var all sync.WaitGroup
-		for i := range others {
-			all.Go(func() { others[i], _ = c.Do(ctx, &wire.Request{Path: PlainPath}) })
-		}
-		all.Wait()
+		others, _ := inParallel(ctx, requests-1, func(ctx context.Context, _ int) (*wire.Response, error) {
+			a, _ := c.Do(ctx, &wire.Request{Path: PlainPath}) // nil if there is none
+			return a, nil
+		})
 		for _, each := range others {
 			if each != nil && each.Proven && DeadlineIn(ctx) == nil {
 				a, err = each, nil
@@ -100,10 +98,6 @@ func meet(ctx context.Context, c *wire.Client, requests int) (*wire.Response, er
 // comes from the Echo, and a fact unless the addresses are unknown.
 func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, error) {
 	addresses := c.Addresses(ctx)
-	if len(addresses) == 0 {
-		a, err := meet(ctx, c, meetings)
-		return a, nil, err
-	}
 	addresses = addresses[:min(len(addresses), meetings-1)]
 	responses, problems := make([]*wire.Response, len(addresses)), make([]error, len(addresses))
 	try := func(requests int) {
@@ -111,9 +105,9 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, 
 		for i, each := range addresses {
 			if responses[i] == nil {
 				all.Go(func() {
-					other := c.Clone()
+					other := *c
 					other.Dial = each
-					responses[i], problems[i] = meet(ctx, other, requests)
+					responses[i], problems[i] = meet(ctx, &other, requests)
 				})
 			}
 		}
@@ -121,7 +115,7 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, 
 	}
 	try(1)
 	first := slices.IndexFunc(responses, func(a *wire.Response) bool { return a != nil })
-	if first < 0 {
+	if first < 0 { // also if the addresses are unknown
 		a, err := meet(ctx, c, meetings-len(addresses))
 		return a, nil, err
 	}
@@ -220,7 +214,7 @@ func (k *Known) sampleTooSmall() string {
 func (k *Known) findControls(ctx context.Context, g *Group) error {
 	const controls = PlainPath + "?echo.size=1&echo.status=299"
 	r, err := g.perform(ctx, experiment{once: true,
-		probe: func() *wire.Request { return &wire.Request{Path: controls} },
+		probe: wire.Request{Path: controls},
 		read:  func(o Outcome) (string, string) { return cmp.Or(k.whyNotControlled(o.Response), Yes), "" },
 		refused: func(o Outcome) (string, string) {
 			return "a proxy does not forward requests with controls: " + describeRefusal(o.Refusal), ""
@@ -233,11 +227,10 @@ func (k *Known) findControls(ctx context.Context, g *Group) error {
 		return nil
 	}
 	const name = "Pathcheck-Full" // a request can set this header only with spec.server.controls: Full
-	r, err = g.perform(ctx, experiment{
-		probe: func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"} },
+	r, err = g.perform(ctx, experiment{probe: wire.Request{Path: PlainPath + "?echo.set-header=" + name + ":1"},
 		read: func(o Outcome) (string, string) {
 			_, isSet := o.Claims.Fields[name]
-			return map[bool]string{true: Yes, false: No}[isSet], ""
+			return choose(isSet, Yes, No), ""
 		}})
 	k.Full = r.value == Yes
 	return err

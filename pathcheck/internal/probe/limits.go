@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,57 +16,45 @@ import (
 type ladder struct {
 	fact, by string
 	sizes    []int
-	request  func(size int) *wire.Request
 	text     func(size int) string
-	arrived  func(size int, o Outcome) bool // reports whether the Echo received everything
-	own      int                            // the largest size that the Echo accepts; 0 if it accepts all
-	slow     bool                           // whether large sizes take long, so that the search begins with the smallest
+	own      int  // the largest size that the Echo accepts; 0 if it accepts all
+	slow     bool // whether large sizes take long, so that the search begins with the smallest
+	request  func(size int) *wire.Request
 }
 
 func headerLadders() []ladder {
 	return []ladder{
 		{"request.headers.size", "request.headers.size.by",
-			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10},
+			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10}, formatSize, 31 << 10, false,
 			func(size int) *wire.Request {
 				return &wire.Request{Path: PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
-			}, formatSize, func(size int, o Outcome) bool {
-				e := o.Described()
-				return e != nil && isUnchanged(strings.Repeat("x", size), e.Values("X-Pathcheck-Size"))
-			}, 31 << 10, false},
-		{"request.headers.number", "request.headers.number.by",
-			[]int{20, 40, 60, 80, 100},
+			}},
+		{"request.headers.number", "request.headers.number.by", []int{20, 40, 60, 80, 100}, strconv.Itoa, 80, false,
 			func(size int) *wire.Request {
 				fields := make([]wire.Field, size)
 				for i := range fields {
 					fields[i] = wire.Field{Name: fmt.Sprintf("X-Pathcheck-%d", i), Value: "1"}
 				}
 				return &wire.Request{Path: PlainPath, Fields: fields}
-			}, strconv.Itoa, func(number int, o Outcome) bool {
-				e, arrived := o.Described(), 0
-				for i := range number {
-					if e != nil && e.Has(fmt.Sprintf("X-Pathcheck-%d", i)) {
-						arrived++
-					}
-				}
-				return arrived == number
-			}, 80, false},
-		{"request.url.size", "request.url.size.by",
-			[]int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10},
-			func(size int) *wire.Request {
-				return &wire.Request{Path: PlainPath + "/" + strings.Repeat("x", size)}
-			}, formatSize, func(size int, o Outcome) bool {
-				e := o.Described()
-				return e != nil && strings.HasSuffix(e.PathOnly(), "/"+strings.Repeat("x", size))
-			}, 7 << 10, false},
+			}},
+		{"request.url.size", "request.url.size.by", []int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10}, formatSize, 7 << 10, false,
+			func(size int) *wire.Request { return &wire.Request{Path: PlainPath + "/" + strings.Repeat("x", size)} }},
 	}
 }
 
-// first returns the index of the first size to send: the largest, because most paths have no limit, or the smallest if sizes take long.
-func (l *ladder) first(count int) int {
-	if l.slow {
-		return 0
+// isComplete reports whether the Echo received all of a request: the body or, without a body, the end of the path and all fields.
+func isComplete(r *wire.Request, o Outcome) bool {
+	e, sum := o.Described(), fmt.Sprintf("%x", sha256.Sum256(r.Body))
+	switch {
+	case o.Arrived() && len(r.Body) > describedBody:
+		return string(o.Body) == fmt.Sprintf("%d %s\n", len(r.Body), sum)
+	case e == nil:
+		return false
+	case len(r.Body) > 0:
+		return e.Request.Body != nil && e.Request.Body.SHA256 == sum
 	}
-	return count - 1
+	isChanged := func(f wire.Field) bool { return !isUnchanged(f.Value, e.Values(f.Name)) }
+	return strings.HasSuffix(e.PathOnly(), strings.TrimPrefix(r.Path, PlainPath)) && !slices.ContainsFunc(r.Fields, isChanged)
 }
 
 // These are the sources of a limit.
@@ -78,14 +68,18 @@ const (
 // control has the largest size that arrives, or the smallest if large sizes take long.
 func (g *Group) climb(ctx context.Context, l ladder) error {
 	low, high := -1, len(l.sizes) // the indexes of the largest size that arrived, and of the smallest size that was refused
-	for next := l.first(high); ; {
-		before := g.Limits.Used()
-		o, err := g.ask(ctx, g.Do, l.request(l.sizes[next]))
+	next := high - 1              // most paths have no limit
+	if l.slow {
+		next = 0
+	}
+	for {
+		before, request := g.Limits.Used(), l.request(l.sizes[next])
+		o, err := g.ask(ctx, g.Do, request)
 		if err != nil {
 			return err
 		}
 		cost := g.Limits.Used() - before
-		if !l.arrived(l.sizes[next], o) {
+		if !isComplete(request, o) {
 			high = next
 		} else if low = next; l.slow && next > 0 && next+1 < high { // a short body shows only the latency
 			larger := o.Took * time.Duration(l.sizes[next+1]/l.sizes[next])
@@ -120,9 +114,10 @@ func (g *Group) confirm(ctx context.Context, l ladder, low, high int) (arrived b
 		return err == nil, err
 	case r.value == "":
 		return false, g.unknownLimit(l, r.received)
-	case low < 0 && r.outcome.Refusal != "": // the size does not matter
-		g.Add(refusedFact(l.fact, l.text(l.sizes[high]), r.outcome.Refusal))
-	case r.value == byProxy && l.sizes[low] == l.own: // the Echo may have refused the size, and a proxy may have replaced its response
+	case low < 0 && !r.outcome.Arrived(): // the size does not matter
+		value, received := refusedBy(r.outcome)
+		g.Add(NewFact(l.fact, value, l.text(l.sizes[high]), received))
+	case r.value == byProxy && low >= 0 && l.sizes[low] == l.own: // the Echo may have refused the size, and a proxy may have replaced its response
 		g.Add(l.decide(low, r.value, r.received)[0])
 		g.Unknown(l.by, "the Echo refuses "+l.text(l.sizes[high])+", too")
 	default:
@@ -139,13 +134,12 @@ func (g *Group) unknownLimit(l ladder, reason string) error {
 
 // experiment returns the experiment that determines whether a size arrives and, if it does not, who refuses it.
 func (l *ladder) experiment(low, high int) experiment {
-	x := experiment{fact: l.fact, once: true, large: l.slow,
-		probe: func() *wire.Request { return l.request(l.sizes[high]) },
+	x := experiment{fact: l.fact, once: true, probe: *l.request(l.sizes[high]), large: l.slow,
 		read: func(o Outcome) (string, string) {
 			switch {
 			case o.rejected():
 				return byEcho, fmt.Sprintf("%d from the Echo itself", o.Status)
-			case l.arrived(l.sizes[high], o):
+			case isComplete(l.request(l.sizes[high]), o):
 				return Kept, ""
 			}
 			return byProxy, "not all of it arrived"
@@ -155,7 +149,7 @@ func (l *ladder) experiment(low, high int) experiment {
 		low = 0 // the largest size would use up the bytes of a run
 	}
 	if low >= 0 {
-		x.control = func() *wire.Request { return l.request(l.sizes[low]) }
+		x.control = l.request(l.sizes[low])
 	}
 	return x
 }

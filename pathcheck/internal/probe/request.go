@@ -13,7 +13,7 @@ func ExamineRequest(ctx context.Context, g *Group) error {
 	g.plainAll(func(e *wire.Description) []Fact {
 		return []Fact{decidePrefix(g.Base, baseOf(e)), NewFact("request.version", e.Proto, "HTTP/1.1", e.Proto), decideHost(g.Host, e)}
 	})
-	parts := []part{examineHeaders, examineTrailers}
+	parts := []part{examineHeaders}
 	for fact, methods := range map[string][]string{
 		"request.method":      {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"},
 		"request.methodOther": {"TRACE", "PROPFIND", "BREW"},
@@ -29,71 +29,51 @@ func ExamineRequest(ctx context.Context, g *Group) error {
 	return g.Each(ctx, parts...)
 }
 
-// requestExperiments returns the experiments with paths, queries, header fields, and HTTP/2.
-func requestExperiments(g *Group) (all []experiment) {
-	for _, each := range pathProbes() {
-		all = append(all, experiment{fact: each.fact, sent: each.path, detail: each.detail,
-			probe: func() *wire.Request { return &wire.Request{Path: each.path} },
-			read:  described(func(e *wire.Description) (string, string) { return decidePath(each, g.Known.Base, e) })})
+// requestExperiments returns the experiments with paths, queries, header fields, trailers, and HTTP/2.
+func requestExperiments(g *Group) []experiment {
+	sum := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
+	all := []experiment{
+		{fact: "request.query", sent: oddQuery, probe: wire.Request{Path: PlainPath + "?" + oddQuery}, read: described(decideQuery)},
+		{fact: "request.http2", sent: "HTTP/2", probe: wire.Request{Path: PlainPath}, send: g.DoHTTP2, refused: withoutHTTP2,
+			read: described(func(e *wire.Description) (string, string) { return e.Proto, e.Proto })},
+		{fact: "request.trailers", sent: sum.String(),
+			probe: wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sum},
+				Fields: wire.Fields("Trailer", sum.Name)},
+			read: described(func(e *wire.Description) (string, string) {
+				if e.Request.Trailers.Get(sum.Name) == sum.Value {
+					return Kept, sum.String()
+				}
+				return Dropped, "no trailer"
+			})},
 	}
-	for _, each := range []struct{ fact, name, value string }{
-		{"request.headers.underscores", "X_Pathcheck_Name", "1"}, // some servers mistake underscores for hyphens
-		{"request.headers.bytes", "X-Pathcheck-Bytes", "\u00e9"}, // not ASCII
+	for fact, sent := range map[string]wire.Field{
+		"request.headers.underscores": {Name: "X_Pathcheck_Name", Value: "1"},       // some servers mistake underscores for hyphens
+		"request.headers.bytes":       {Name: "X-Pathcheck-Bytes", Value: "\u00e9"}, // not ASCII
 	} {
-		sent := wire.Field{Name: each.name, Value: each.value}
-		all = append(all, experiment{fact: each.fact, sent: sent.String(),
-			probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: []wire.Field{sent}} },
-			read:  described(func(e *wire.Description) (string, string) { return decideField(sent, e) })})
+		all = append(all, experiment{fact: fact, sent: sent.String(), probe: wire.Request{Path: PlainPath, Fields: []wire.Field{sent}},
+			read: described(func(e *wire.Description) (string, string) { return decideField(sent, e) })})
 	}
-	return append(all,
-		experiment{fact: "request.query", sent: oddQuery,
-			probe: func() *wire.Request { return &wire.Request{Path: PlainPath + "?" + oddQuery} },
-			read:  described(decideQuery)},
-		experiment{fact: "request.http2", sent: "HTTP/2", send: g.DoHTTP2,
-			probe: func() *wire.Request { return &wire.Request{Path: PlainPath} },
-			read:  described(func(e *wire.Description) (string, string) { return e.Proto, e.Proto }),
-			refused: func(o Outcome) (string, string) {
-				return withHTTP2(o.Refusal)
-			}})
+	for _, each := range pathProbes() {
+		all = append(all, experiment{fact: each.fact, sent: each.path, detail: each.detail, probe: wire.Request{Path: each.path},
+			read: described(func(e *wire.Description) (string, string) { return decidePath(each, g.Known.Base, e) })})
+	}
+	return all
 }
 
 // examineMethods determines which methods are refused or changed. The claims contain the received method, because the response to a HEAD
 // request has no description.
 func examineMethods(ctx context.Context, g *Group, fact string, methods []string) error {
-	results, err := g.together(ctx, len(methods), func(i int) experiment {
-		return experiment{
-			probe:   func() *wire.Request { return &wire.Request{Method: methods[i], Path: PlainPath} },
-			read:    func(o Outcome) (string, string) { return o.Claims.Method, methods[i] + ": " + o.Claims.Method },
-			refused: func(o Outcome) (string, string) { return "refused", methods[i] + ": " + o.Refusal },
-		}
+	results, err := together(ctx, g, methods, func(method string) experiment {
+		return experiment{probe: wire.Request{Method: method, Path: PlainPath},
+			read: func(o Outcome) (string, string) {
+				return choose(o.Claims.Method == method, Kept, Changed), o.Claims.Method
+			},
+			refused: func(o Outcome) (string, string) { return "refused", o.Refusal }}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		g.concludeEach(fact, methods, results)
 	}
-	var received, refused, others []string
-	for i, each := range results {
-		switch each.value {
-		case "":
-			g.Unknown(fact, methods[i]+": "+each.received)
-			return nil
-		case "refused":
-			refused = append(refused, methods[i])
-		case methods[i]:
-			each.received = methods[i]
-		default:
-			others = append(others, methods[i])
-		}
-		received = append(received, each.received)
-	}
-	value := Kept
-	switch {
-	case len(refused) > 0:
-		value = "refused " + shortList(refused, maxList-len("refused "))
-	case len(others) > 0:
-		value = "changed " + shortList(others, maxList-len("changed "))
-	}
-	g.Add(NewFact(fact, value, strings.Join(methods, " "), strings.Join(received, " ")))
-	return nil
+	return err
 }
 
 // pathProbe is a URL path that proxies could change. All probes stay below the Echo's path, no matter how dot segments are resolved.
@@ -152,25 +132,5 @@ func decideQuery(e *wire.Description) (value, received string) {
 }
 
 func decideHost(sent string, e *wire.Description) Fact {
-	value := Changed
-	if e.Host == sent {
-		value = Kept
-	}
-	return NewFact("request.host", value, "Host: "+sent, "Host: "+e.Host)
-}
-
-// examineTrailers sends a trailer field after the body.
-func examineTrailers(ctx context.Context, g *Group) error {
-	sent := wire.Field{Name: "X-Pathcheck-Sum", Value: "1"}
-	return g.find(ctx, experiment{fact: "request.trailers", sent: sent.String(),
-		probe: func() *wire.Request {
-			return &wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sent},
-				Fields: wire.Fields("Trailer", sent.Name)}
-		},
-		read: described(func(e *wire.Description) (string, string) {
-			if e.Request.Trailers.Get(sent.Name) == sent.Value {
-				return Kept, sent.String()
-			}
-			return Dropped, "no trailer"
-		})})
+	return NewFact("request.host", choose(e.Host == sent, Kept, Changed), "Host: "+sent, "Host: "+e.Host)
 }

@@ -1,19 +1,16 @@
 package probe
 
 import (
+	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
@@ -39,55 +36,35 @@ func examineResponseHeaders(ctx context.Context, g *Group) error {
 	if g.Known.Controls {
 		path += "?echo.set-header=" + testHeader + ":1&echo.set-header=Retry-After:7"
 	}
-	x := experiment{fact: "response.headers", sent: path,
-		probe: func() *wire.Request { return &wire.Request{Path: path} },
-		read: func(o Outcome) (string, string) {
-			var values []string
-			for _, each := range decideResponseHeaders(o.Claims.Fields, o.Header) {
-				values = append(values, each.Value)
-			}
-			return strings.Join(values, "; "), ""
-		},
-		refused: func(o Outcome) (string, string) { return "", "the request is refused: " + describeRefusal(o.Refusal) }}
-	r, err := g.perform(ctx, x)
-	if err != nil {
-		return err
-	}
-	if r.value != "" {
-		g.Add(decideResponseHeaders(r.outcome.Claims.Fields, r.outcome.Header)...)
-		return nil
-	}
-	for _, each := range decideResponseHeaders(nil, nil) {
-		g.Unknown(each.Name, r.received)
-	}
-	return nil
+	return g.findAll(ctx, experiment{sent: "the request", probe: wire.Request{Path: path}}, func(o Outcome) []Fact {
+		if !o.Arrived() {
+			return nil
+		}
+		return decideResponseHeaders(o.Claims.Fields, o.Header)
+	})
 }
 
 func decideResponseHeaders(signed map[string]string, header http.Header) []Fact {
-	var lost, other, added, changes, additions []string
+	var lost, changed, added []string
 	for name, digest := range signed {
 		switch received := header.Values(name); {
 		case len(received) == 0:
 			lost = append(lost, name)
 		case proof.FieldDigest(received) != digest:
-			other = append(other, name)
-			changes = append(changes, name+": "+strings.Join(received, ", "))
+			changed = append(changed, name)
 		}
 	}
 	unsigned := []string{"Date", "Content-Length", "Connection", "Transfer-Encoding", "Keep-Alive", proof.ResponseHeader}
-	for name, values := range header {
+	for name := range header {
 		if _, ok := signed[name]; !ok && !slices.Contains(unsigned, name) {
 			added = append(added, name)
-			additions = append(additions, name+": "+strings.Join(values, ", "))
 		}
 	}
 	slices.Sort(lost)
-	slices.Sort(changes)
-	slices.Sort(additions)
 	return []Fact{
 		NewFact("response.headers.removed", listed(lost), "", describeLost(lost)),
-		NewFact("response.headers.added", listed(added), "", strings.Join(additions, "; ")),
-		NewFact("response.headers.changed", listed(other), "", strings.Join(changes, "; ")),
+		NewFact("response.headers.added", listed(added), "", describeHeaders(added, header)),
+		NewFact("response.headers.changed", listed(changed), "", describeHeaders(changed, header)),
 	}
 }
 
@@ -96,21 +73,16 @@ const events = 3
 
 // examineEvents reads event streams, without and with compression.
 func examineEvents(ctx context.Context, g *Group) error {
-	const name, sent = "response.stream", "one event per second, without and with Accept-Encoding: gzip"
-	codings := []string{"identity", "gzip"}
-	results, err := g.together(ctx, len(codings), func(i int) experiment {
-		return experiment{fact: name, sent: sent,
-			probe: func() *wire.Request {
-				return &wire.Request{Path: "/-/sse", Fields: wire.Fields("Accept", "text/event-stream", "Accept-Encoding", codings[i])}
-			},
-			send: g.readEvents,
+	results, err := together(ctx, g, []string{"identity", "gzip"}, func(coding string) experiment {
+		return experiment{send: g.onStream(g.readEvents),
+			probe: wire.Request{Path: "/-/sse", Timeout: events * 2 * time.Second,
+				Fields: wire.Fields("Accept", "text/event-stream", "Accept-Encoding", coding)},
 			read: func(o Outcome) (string, string) { return decideArrivals(o.Arrivals, o.Header.Get("Content-Encoding")) },
 			refused: func(o Outcome) (string, string) {
 				if o.Refusal == wire.TimedOut {
 					return "buffered", "nothing in time"
 				}
-				f := refusedFact(name, sent, o.Refusal)
-				return f.Value, f.Received
+				return refusedBy(o)
 			}}
 	})
 	if err != nil {
@@ -122,46 +94,28 @@ func examineEvents(ctx context.Context, g *Group) error {
 			r.value = "buffered if compressed"
 		}
 	}
-	g.conclude(experiment{fact: name, sent: sent}, r)
-	return nil
+	return g.conclude(experiment{fact: "response.stream", sent: "one event per second, without and with Accept-Encoding: gzip"}, r, nil)
 }
 
 // readEvents reads the beginning of an event stream, which does not end on its own.
-func (g *Group) readEvents(ctx context.Context, r *wire.Request) (*wire.Response, error) {
-	r.Timeout = events * 2 * time.Second
-	s, err := g.Open(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = s.Close() }()
+func (g *Group) readEvents(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
 	response, a, err := g.ReadHeader(s) //nolint:bodyclose // the body ends with the connection
 	if err != nil || !a.Proven {
 		return a, err
 	}
-	read := readEvent
+	body := bufio.NewReader(response.Body)
+	read := func() error { // an event ends with an empty line
+		for {
+			if line, err := body.ReadString('\n'); err != nil || line == "\n" {
+				return err
+			}
+		}
+	}
 	if a.Header.Get("Content-Encoding") != "" { // events are not readable, but pieces arrive at the same times
-		read = func(r io.Reader) error { _, err := r.Read(make([]byte, wire.MaxBody)); return err }
+		read = func() error { _, err := response.Body.Read(make([]byte, wire.MaxBody)); return err }
 	}
-	a.Arrivals, err = readUntil(response.Body, s.Began, read)
-	if ended := over(ctx, err); ended != nil {
-		return nil, ended
-	}
-	return a, nil
-}
-
-// readEvent reads an event, which ends with an empty line.
-func readEvent(r io.Reader) error {
-	var last, each [1]byte
-	for range wire.MaxBody {
-		if _, err := io.ReadFull(r, each[:]); err != nil {
-			return err
-		}
-		if each[0] == '\n' && last[0] == '\n' {
-			return nil
-		}
-		last = each
-	}
-	return errors.New("the event is too long")
+	a.Arrivals, err = readUntil(s.Began, read)
+	return a, over(ctx, err)
 }
 
 // decideArrivals compares the arrival times of events that were sent one second apart.
@@ -184,9 +138,9 @@ func decideArrivals(arrivals []time.Duration, coding string) (value, received st
 }
 
 // readUntil reads until all events have arrived or reading fails, and returns the arrival time of each event.
-func readUntil(body io.Reader, began time.Time, read func(io.Reader) error) (arrivals []time.Duration, err error) {
+func readUntil(began time.Time, read func() error) (arrivals []time.Duration, err error) {
 	for len(arrivals) < events {
-		if err := read(body); err != nil {
+		if err := read(); err != nil {
 			return arrivals, err
 		}
 		arrivals = append(arrivals, time.Since(began))
@@ -201,38 +155,26 @@ func examineStatuses(ctx context.Context, g *Group) error {
 		g.Skip(name, reason)
 		return nil
 	}
-	var sent, received, replaced []string
-	for _, status := range []int{201, 204, 400, 401, 403, 404, 418, 422, 429, 500, 502, 503, 504} {
-		text := strconv.Itoa(status)
-		r, err := g.perform(ctx, experiment{once: true,
-			probe:   func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.status=" + text} },
+	statuses := strings.Fields("201 204 400 401 403 404 418 422 429 500 502 503 504")
+	var results []result
+	for _, status := range statuses {
+		r, err := g.perform(ctx, experiment{once: true, probe: wire.Request{Path: PlainPath + "?echo.status=" + status},
 			read:    func(o Outcome) (string, string) { return decideStatus(o, g.Known.Plain.Changed) },
 			refused: func(o Outcome) (string, string) { return "replaced", o.Refusal + " from a proxy" }})
 		if err == nil && r.value == "replaced" && !r.outcome.Arrived() {
-			var arrivals record
-			if arrivals, err = g.lookUp(ctx, r.outcome.nonce); arrivals.count == 0 {
+			var count int
+			if count, _, err = g.lookUp(ctx, r.outcome.nonce); count == 0 {
 				r = result{received: "no such request arrives"}
 			}
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case r.value == "":
-			g.Unknown(name, text+": "+r.received)
-			return nil
-		case r.value == Kept:
-			received = append(received, text)
-		default:
-			replaced = append(replaced, text)
-			received = append(received, text+": "+r.received)
 		}
-		sent = append(sent, text)
+		if results = append(results, r); r.value == "" {
+			break
+		}
 	}
-	value := Kept
-	if len(replaced) > 0 {
-		value = "replaced " + shortList(replaced, maxList-len("replaced "))
-	}
-	g.Add(NewFact(name, value, strings.Join(sent, " "), strings.Join(received, " ")))
+	g.concludeEach(name, statuses, results)
 	return nil
 }
 
@@ -249,47 +191,37 @@ func decideStatus(o Outcome, alwaysChanged bool) (value, received string) {
 // examineCompression requests responses of several types, because proxies compress only some, and no short ones.
 func examineCompression(ctx context.Context, g *Group) error {
 	const name, sent = "response.compression", "responses to Accept-Encoding: gzip, br, zstd: "
-	accepted := map[string]string{"json": "application/json", "html": "text/html", "events": "text/event-stream"}
+	types := map[string]string{"json": "application/json", "html": "text/html", "events": "text/event-stream"}
 	paths := map[string]string{"json": PlainPath, "html": PlainPath, "events": "/-/sse"}
-	if g.Known.Controls {
-		for _, kind := range []string{"json", "html"} {
-			paths[kind] += "?echo.status=200" // proxies do not compress some errors
-		}
-		accepted["text"], paths["text"] = "text/plain", PlainPath+"?echo.size=32768&echo.status=200"
+	if ok := "?echo.status=200"; g.Known.Controls { // proxies do not compress some errors
+		paths["json"], paths["html"] = PlainPath+ok, PlainPath+ok
+		types["text"], paths["text"] = "text/plain", PlainPath+ok+"&echo.size=32768"
 	}
 	kinds := slices.Sorted(maps.Keys(paths))
-	results, err := g.together(ctx, len(kinds), func(i int) experiment {
-		return experiment{send: g.readHeader, large: true,
-			probe: func() *wire.Request {
-				return &wire.Request{Path: paths[kinds[i]], Timeout: events * time.Second, Fields: wire.Fields("Accept", accepted[kinds[i]], "Accept-Encoding", "gzip, br, zstd",
-					"X-Pathcheck-Size", strings.Repeat("x", 1<<10))}
-			},
-			read: func(o Outcome) (string, string) {
-				value := cmp.Or(o.Header.Get("Content-Encoding"), None)
-				if !slices.Contains([]string{None, "gzip", "br", "zstd"}, value) {
-					value = "another"
-				}
-				return value, o.Header.Get("Content-Type") + ": " + value
-			}}
+	results, err := together(ctx, g, kinds, func(kind string) experiment {
+		return experiment{large: true, read: readCoding,
+			probe: wire.Request{Path: paths[kind], Timeout: events * time.Second, Fields: wire.Fields("Accept", types[kind],
+				"Accept-Encoding", "gzip, br, zstd", "X-Pathcheck-Size", strings.Repeat("x", 1<<10))},
+			send: g.onStream(func(_ context.Context, s *wire.Stream) (*wire.Response, error) {
+				_, a, err := g.ReadHeader(s) //nolint:bodyclose // the body, which does not matter, ends with the connection
+				return a, err
+			})}
 	})
 	if err != nil {
 		return err
 	}
 	values, codings, received := []string{}, []string{}, []string{}
 	for i, each := range results {
-		isUnknown := each.value == "" || strings.HasPrefix(each.value, "refused")
+		isKnown := each.value != "" && each.outcome.Arrived()
 		switch {
-		case kinds[i] == "events" && (isUnknown || each.value == None): // few proxies compress events; response.stream reports a refusal
+		case kinds[i] == "events" && (!isKnown || each.value == None): // few proxies compress events; response.stream reports a refusal
 			continue
-		case isUnknown:
-			g.conclude(experiment{fact: name, sent: sent + kinds[i]}, each)
-			return nil
-		}
-		codings = append(codings, each.value)
-		received = append(received, each.received)
-		if each.value != None {
+		case !isKnown:
+			return g.conclude(experiment{fact: name, sent: sent + kinds[i]}, each, nil)
+		case each.value != None:
 			values = append(values, kinds[i]+": "+each.value)
 		}
+		codings, received = append(codings, each.value), append(received, each.received)
 	}
 	value := strings.Join(values, ", ")
 	if codings = slices.Compact(codings); len(codings) == 1 {
@@ -299,20 +231,17 @@ func examineCompression(ctx context.Context, g *Group) error {
 	return nil
 }
 
-// readHeader reads only the header of a response.
-func (g *Group) readHeader(ctx context.Context, r *wire.Request) (*wire.Response, error) {
-	s, err := g.Open(ctx, r)
-	if err != nil {
-		return nil, err
+func readCoding(o Outcome) (value, received string) {
+	value = cmp.Or(o.Header.Get("Content-Encoding"), None)
+	if !slices.Contains([]string{None, "gzip", "br", "zstd"}, value) {
+		value = "another"
 	}
-	defer func() { _ = s.Close() }() // the body does not matter
-	_, a, err := g.ReadHeader(s)     //nolint:bodyclose // the body ends with the connection
-	return a, err
+	return value, o.Header.Get("Content-Type") + ": " + value
 }
 
 func examineEarlyHints(ctx context.Context, g *Group) error {
 	return g.find(ctx, experiment{fact: "response.earlyHints", sent: "103, then 200",
-		probe: func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.early-hints=true"} },
+		probe: wire.Request{Path: PlainPath + "?echo.early-hints=true"},
 		read: func(o Outcome) (string, string) {
 			if slices.Contains(o.Interim, http.StatusEarlyHints) {
 				return Kept, "103, then " + strconv.Itoa(o.Status)
@@ -324,10 +253,9 @@ func examineEarlyHints(ctx context.Context, g *Group) error {
 // examineCaching sends requests twice. A cache responds to the second one with the first response, which contains the proof for the first
 // request.
 func examineCaching(ctx context.Context, g *Group) error {
-	const name = "response.cached"
-	return g.find(ctx, experiment{fact: name, sent: "the same request twice", caches: true, requests: 2,
-		probe: func() *wire.Request { return &wire.Request{Path: PlainPath + "/cache/" + wire.NewNonce()} },
+	return g.find(ctx, experiment{fact: "response.cached", sent: "the same request twice", caches: true, requests: 2,
 		send: func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+			r.Path = PlainPath + "/cache/" + wire.NewNonce()
 			if a, err := g.Do(ctx, r); err != nil || !a.Proven {
 				return a, err
 			}
@@ -341,8 +269,7 @@ func examineCaching(ctx context.Context, g *Group) error {
 			if o.Refusal == refusedByCache {
 				return Yes, "the first response again"
 			}
-			f := refusedFact(name, "", o.Refusal)
-			return f.Value, f.Received
+			return refusedBy(o)
 		}})
 }
 
@@ -350,70 +277,45 @@ func examineCaching(ctx context.Context, g *Group) error {
 func ExamineTimeouts(ctx context.Context, g *Group) error {
 	const name, delay = "timeouts.response", 30 * time.Second
 	path := PlainPath + "?echo.delay="
-	allowed, err := g.perform(ctx, experiment{once: true,
-		probe: func() *wire.Request { return &wire.Request{Path: path + "1ms"} },
-		read:  func(Outcome) (string, string) { return Yes, "" },
+	allowed, err := g.perform(ctx, experiment{once: true, probe: wire.Request{Path: path + "1ms"},
+		read: func(Outcome) (string, string) { return Yes, "" },
 		refused: func(o Outcome) (string, string) {
 			return "", "requests with a short delay are refused, too: " + describeRefusal(o.Refusal)
 		}})
+	x := experiment{fact: name, sent: "requests for a response after " + delay.String(), once: true,
+		read: func(Outcome) (string, string) { return ">" + delay.String(), "the response" }}
 	if err != nil || allowed.value == "" {
-		if err == nil {
-			g.Unknown(name, allowed.received)
-		}
-		return err
+		return g.conclude(x, allowed, err)
 	}
-	return g.examineTimeout(ctx, name, path+delay.String(), delay)
+	var took []time.Duration
+	x.probe = wire.Request{Path: path + delay.String(), Timeout: delay + wire.Timeout}
+	x.send = func(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+		a, err := g.Do(ctx, r)
+		g.mutex.Lock()
+		defer g.mutex.Unlock()
+		took = append(took, time.Since(r.Sent)-g.Known.Plain.Took)
+		return a, err
+	}
+	r, err := g.perform(ctx, x)
+	if err == nil && r.value != "" && !r.outcome.Arrived() {
+		slices.Sort(took)
+		r, err = g.timeoutOf(ctx, r.outcome, took)
+	}
+	return g.conclude(x, r, err)
 }
 
-// examineTimeout sends requests for a late response at the same time. A proxy that sends them again multiplies the time.
-func (g *Group) examineTimeout(ctx context.Context, name, path string, delay time.Duration) error {
-	sent := "requests for a response after " + delay.String()
-	count := 1
-	for {
-		requests, outcomes, took := make([]*wire.Request, count), make([]Outcome, count), make([]time.Duration, count)
-		all, each := errgroup.WithContext(ctx)
-		for i := range count {
-			all.Go(func() (err error) {
-				requests[i] = &wire.Request{Path: path, Timeout: delay + wire.Timeout, Nonce: wire.NewNonce()}
-				outcomes[i], err = g.ask(each, g.Do, requests[i])
-				took[i] = time.Since(requests[i].Sent) - g.Known.Plain.Took
-				return err
-			})
-		}
-		if err := all.Wait(); err != nil {
-			return err
-		}
-		for _, o := range outcomes {
-			if o.Arrived() {
-				g.Add(NewFact(name, ">"+delay.String(), sent, "the response"))
-				return nil
-			}
-		}
-		needed := g.Engine.needed(1)
-		switch {
-		case needed > maxPairs:
-			g.Unknown(name, "errors")
-			return nil
-		case count < needed:
-			count = needed
-			continue
-		}
-		slices.Sort(took)
-		arrivals, err := g.lookUp(ctx, requests[0].Nonce)
-		if err != nil {
-			return err
-		}
-		attempts := max(1, arrivals.count)
-		one := took[len(took)/2] / time.Duration(attempts)
-		switch {
-		case !arrivals.exact:
-			g.Unknown(name, arrivals.reason)
-		case took[len(took)-1] > took[0]+max(2*time.Second, took[0]/4):
-			g.Unknown(name, fmt.Sprintf("responses differ: after %s to %s", took[0].Round(time.Second), took[len(took)-1].Round(time.Second)))
-		default:
-			g.Add(NewFact(name, one.Round(time.Second).String(), sent,
-				fmt.Sprintf("%s after %d attempts", describeRefusal(outcomes[0].Refusal), attempts)))
-		}
-		return nil
+// timeoutOf returns how long a proxy waits, given how long several requests took. A proxy that sends them again multiplies the time.
+func (g *Group) timeoutOf(ctx context.Context, o Outcome, took []time.Duration) (result, error) {
+	count, notExact, err := g.lookUp(ctx, o.nonce)
+	first, last, attempts := took[0], took[len(took)-1], max(1, count)
+	one := took[len(took)/2] / time.Duration(attempts)
+	switch {
+	case err != nil:
+		return result{}, err
+	case notExact != "":
+		return result{received: notExact}, nil
+	case last > first+max(2*time.Second, first/4):
+		return result{received: fmt.Sprintf("responses differ: after %s to %s", first.Round(time.Second), last.Round(time.Second))}, nil
 	}
+	return result{value: one.Round(time.Second).String(), received: fmt.Sprintf("%s after %d attempts", describeRefusal(o.Refusal), attempts)}, nil
 }

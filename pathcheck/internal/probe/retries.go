@@ -15,15 +15,9 @@ import (
 // is unlikely to miss a server.
 const lookups, maxLookups = 6, 24
 
-// record is how many times the Echo's servers have received a request.
-type record struct {
-	count  int
-	exact  bool   // whether all known servers have reported
-	reason string // why the number is not exact
-}
-
-// lookUp asks the Echo's servers for the arrivals of a nonce until each server that has responded to a plain request has reported.
-func (g *Group) lookUp(ctx context.Context, nonce string) (record, error) {
+// lookUp asks the Echo's servers how many times they have received a nonce, until each server that has responded to a plain request has
+// reported. It returns the reason if the number is not exact.
+func (g *Group) lookUp(ctx context.Context, nonce string) (count int, notExact string, err error) {
 	reported := map[string]int{}
 	missing := map[string]bool{}
 	for _, each := range g.Known.Samples {
@@ -34,23 +28,22 @@ func (g *Group) lookUp(ctx context.Context, nonce string) (record, error) {
 		for server := range missing {
 			cookie = g.cookie(server)
 		}
-		r, err := g.perform(ctx, experiment{once: true,
-			probe: func() *wire.Request { return &wire.Request{Path: "/-/arrivals?nonce=" + nonce, Fields: cookie} },
-			read:  func(o Outcome) (string, string) { return Yes, "" }})
+		r, err := g.perform(ctx, experiment{once: true, probe: wire.Request{Path: "/-/arrivals?nonce=" + nonce, Fields: cookie},
+			read: func(o Outcome) (string, string) { return Yes, "" }})
 		if err != nil {
-			return record{}, err
+			return 0, "", err
 		}
 		var arrivals proof.Record
 		o := r.outcome
 		if r.value != Yes || o.Changed || o.Status != 200 || json.Unmarshal(o.Body, &arrivals) != nil {
-			return record{reason: "the Echo does not report arrivals"}, nil //nolint:nilerr // it may be an older one
+			return 0, "the Echo does not report arrivals", nil //nolint:nilerr // it may be an older one
 		}
 		reported[arrivals.Server] = arrivals.Count
 		if delete(missing, arrivals.Server); len(missing) == 0 {
-			return record{count: total(reported), exact: true}, nil
+			return total(reported), "", nil
 		}
 	}
-	return record{count: total(reported), reason: fmt.Sprintf("%d of the Echo's pods did not report", len(missing))}, nil
+	return total(reported), fmt.Sprintf("%d of the Echo's pods did not report", len(missing)), nil
 }
 
 // ExamineRetries makes the Echo respond with 503, and counts how many times a proxy sends the request again.
@@ -64,36 +57,34 @@ func ExamineRetries(ctx context.Context, g *Group) error {
 
 // examineRetries compares how many times the Echo receives a request that fails, and one that does not, which a proxy may mirror.
 func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
-	var counts [2][2]int
-	for i, q := range []string{"", query} {
-		for j := range i + 1 { // one control, and two probes that must agree
-			nonce := wire.NewNonce()
-			o, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + q, Nonce: nonce, Fields: wire.Fields("X-Request-Id", nonce)})
-			if err != nil {
-				return err
-			}
-			r, err := g.lookUp(ctx, nonce)
-			switch {
-			case err != nil:
-				return err
-			case !r.exact:
-				g.Unknown(fact, r.reason)
-				return nil
-			case r.count == 0:
-				g.Unknown(fact, "errors: "+describeRefusal(o.Refusal))
-				return nil
-			}
-			counts[i][j] = r.count
+	var counts []int
+	for _, q := range []string{"", query, query} { // one control, and two probes that must agree
+		nonce := wire.NewNonce()
+		o, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + q, Nonce: nonce, Fields: wire.Fields("X-Request-Id", nonce)})
+		if err != nil {
+			return err
 		}
+		count, notExact, err := g.lookUp(ctx, nonce)
+		switch {
+		case err != nil:
+			return err
+		case notExact != "":
+			g.Unknown(fact, notExact)
+			return nil
+		case count == 0:
+			g.Unknown(fact, "errors: "+describeRefusal(o.Refusal))
+			return nil
+		}
+		counts = append(counts, count)
 	}
-	extra := counts[1][0] - counts[0][0]
-	if extra < 0 || counts[1][0] != counts[1][1] {
-		g.Unknown(fact, fmt.Sprintf("responses differ: %d, %d, and %d requests arrived", counts[0][0], counts[1][0], counts[1][1]))
+	extra := counts[1] - counts[0]
+	if extra < 0 || counts[1] != counts[2] {
+		g.Unknown(fact, fmt.Sprintf("responses differ: %d, %d, and %d requests arrived", counts[0], counts[1], counts[2]))
 		return nil
 	}
-	received := fmt.Sprintf("%d requests", counts[1][0])
-	if counts[0][0] > 1 {
-		received += fmt.Sprintf("; %d without a failure", counts[0][0])
+	received := fmt.Sprintf("%d requests", counts[1])
+	if counts[0] > 1 {
+		received += fmt.Sprintf("; %d without a failure", counts[0])
 	}
 	g.Add(NewFact(fact, strconv.Itoa(extra), method, received))
 	return nil
@@ -118,19 +109,18 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 		before[each.Claims.Server]++
 	}
 	// With so many requests, random load balancing does not miss a pod: (1-1/pods)^requests < chance.
-	requests := max(failures, int(math.Ceil(math.Log(chance)/math.Log(1-1/float64(len(before))))))
-	if len(before) == 1 {
-		requests = failures
+	requests := failures
+	if len(before) > 1 {
+		requests = max(failures, int(math.Ceil(math.Log(chance)/math.Log(1-1/float64(len(before))))))
 	}
-	if reason := g.Known.sampleTooSmall(); reason != "" {
+	switch reason := g.Known.sampleTooSmall(); {
+	case reason != "":
 		g.Unknown(fact, reason)
 		return nil
-	}
-	if requests > maxOutlierRequests {
+	case requests > maxOutlierRequests:
 		g.Unknown(fact, fmt.Sprintf("%d pods are too many", len(before)))
 		return nil
 	}
-	sent := fmt.Sprintf("%d requests for responses with status 503 to %d pods", failures*len(before), len(before))
 	for range failures * len(before) {
 		if _, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath + "?echo.status=503"}); err != nil {
 			return err
@@ -139,10 +129,9 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	after, refused := map[string]int{}, map[string]int{}
 	for range requests {
 		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath + "?echo.status=200"})
-		if err != nil {
-			return err
-		}
 		switch {
+		case err != nil:
+			return err
 		case o.Arrived():
 			after[o.Claims.Server]++
 		case o.Refusal == refusedByCache:
@@ -152,17 +141,17 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 			refused[o.Refusal]++
 		}
 	}
-	received := fmt.Sprintf("%d requests: %d arrived at %d pods", requests, total(after), len(after))
+	value, received := None, fmt.Sprintf("%d requests: %d arrived at %d pods", requests, total(after), len(after))
 	switch needed := g.Engine.needed(1); {
 	case len(after) == 0 && needed <= requests:
-		g.Add(NewFact(fact, "all", sent, "no more responses from the Echo"))
+		value, received = "all", "no more responses from the Echo"
 	case total(refused) >= needed:
-		g.Add(NewFact(fact, "some responses", sent, received+"; "+describeCounts(refused)))
+		value, received = "some responses", received+"; "+describeCounts(refused)
 	case len(after) < len(before):
-		g.Add(NewFact(fact, strconv.Itoa(len(before)-len(after)), sent, received))
-	default:
-		g.Add(NewFact(fact, None, sent, received))
+		value = strconv.Itoa(len(before) - len(after))
 	}
+	sent := fmt.Sprintf("%d requests for responses with status 503 to %d pods", failures*len(before), len(before))
+	g.Add(NewFact(fact, value, sent, received))
 	return nil
 }
 

@@ -39,9 +39,7 @@ func ExamineTLS(ctx context.Context, g *Group) error {
 
 // examineProtocol determines which application protocol the server chooses.
 func examineProtocol(ctx context.Context, g *Group) error {
-	return g.find(ctx, experiment{fact: "tls.alpn", sent: "h2, http/1.1",
-		probe: func() *wire.Request { return &wire.Request{} },
-		send:  g.handshake(func(*tls.Config) {}, "h2", "http/1.1"),
+	return g.find(ctx, experiment{fact: "tls.alpn", sent: "h2, http/1.1", send: g.handshake(func(*tls.Config) {}, "h2", "http/1.1"),
 		read: func(o Outcome) (string, string) {
 			if o.TLS == nil {
 				return "refused handshake", "a TLS alert"
@@ -79,14 +77,10 @@ func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, n
 	for _, each := range leaf.IPAddresses {
 		names = append(names, each.String())
 	}
-	match := Kept
-	if leaf.VerifyHostname(name) != nil {
-		match = "another"
-	}
 	days := int(math.Floor(leaf.NotAfter.Sub(now).Hours() / 24))
 	return []Fact{
 		NewFact("tls.trust", trust, "", reason),
-		NewFact("tls.name", match, name, strings.Join(names, ", ")),
+		NewFact("tls.name", choose(leaf.VerifyHostname(name) == nil, Kept, "another"), name, strings.Join(names, ", ")),
 		Detail(NewFact("tls.chain", strconv.Itoa(len(chain)), "", strings.Join(subjects, " < "))),
 		Detail(NewFact("tls.daysLeft", strconv.Itoa(days), "", leaf.NotAfter.UTC().Format(time.RFC3339))),
 	}
@@ -127,7 +121,6 @@ func examineOldest(ctx context.Context, g *Group) error {
 	const name, sent = "tls.minVersion", "TLS 1.0 to 1.3, with the cipher suites of Go, which have neither DHE nor CCM"
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
 		r, err := g.perform(ctx, experiment{once: true,
-			probe: func() *wire.Request { return &wire.Request{} },
 			send: g.handshake(func(c *tls.Config) {
 				c.MinVersion, c.MaxVersion = version, version
 				for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
@@ -145,8 +138,7 @@ func examineOldest(ctx context.Context, g *Group) error {
 			return err
 		}
 		if r.value != "refused" {
-			g.conclude(experiment{fact: name, sent: sent}, r)
-			return nil
+			return g.conclude(experiment{fact: name, sent: sent}, r, nil)
 		}
 	}
 	return nil
@@ -164,10 +156,9 @@ func examineEnd(ctx context.Context, g *Group) error {
 		g.Add(NewFact(name, "proxy", "TLS", "no TLS"))
 		return nil
 	}
-	client := g.Clone()
+	client := *g.Client
 	client.MaxTLS = tls.VersionTLS12
-	return g.find(ctx, experiment{fact: name, sent: "TLS 1.3, then 1.2", send: client.Do,
-		probe: func() *wire.Request { return &wire.Request{Path: PlainPath} },
+	return g.find(ctx, experiment{fact: name, sent: "TLS 1.3, then 1.2", probe: wire.Request{Path: PlainPath}, send: client.Do,
 		read: func(o Outcome) (string, string) {
 			if o.Description == nil {
 				return "", whyNotDescribed(o)

@@ -22,8 +22,7 @@ const largeMessage = 256 << 10
 // ExamineWebSocket opens WebSockets and sends messages.
 func ExamineWebSocket(ctx context.Context, g *Group) error {
 	x := experiment{fact: "websocket.upgrade", sent: "Upgrade: websocket",
-		probe: func() *wire.Request { return &wire.Request{Path: "/-/ws"} },
-		send:  func(ctx context.Context, _ *wire.Request) (*wire.Response, error) { return g.openWebSocket(ctx) },
+		send: func(ctx context.Context, _ *wire.Request) (*wire.Response, error) { return g.openWebSocket(ctx) },
 		read: func(o Outcome) (string, string) {
 			if o.WebSocket != nil {
 				return Yes, "Upgrade: websocket"
@@ -31,64 +30,41 @@ func ExamineWebSocket(ctx context.Context, g *Group) error {
 			return No, "a request without Upgrade, or an HTTP/1.0 request"
 		}}
 	r, err := g.perform(ctx, x)
-	if err != nil {
+	if err := g.conclude(x, r, err); err != nil {
 		return err
 	}
-	g.conclude(x, r)
 	if r.value != Yes {
-		return examineScheme(ctx, g)
+		return examineScheme(ctx, g, nil)
 	}
 	ws := r.outcome.WebSocket
-	value := Dropped
-	if ws.Subprotocol == "pathcheck" {
-		value = Kept
-	}
-	g.Add(Detail(NewFact("websocket.subprotocol", value, "pathcheck", ws.Subprotocol)))
-	if ws.Handshake == nil {
-		err = examineScheme(ctx, g)
-	} else {
-		g.Add(decideScheme(ws.Handshake))
-	}
-	if err != nil {
+	g.Add(Detail(NewFact("websocket.subprotocol", choose(ws.Subprotocol == "pathcheck", Kept, Dropped), "pathcheck", ws.Subprotocol)))
+	if err := examineScheme(ctx, g, ws.Handshake); err != nil {
 		return err
 	}
-	x.fact, x.sent = "websocket.messages", "messages of up to "+sizeText(largeMessage)
-	x.read = func(o Outcome) (string, string) {
-		switch {
-		case o.WebSocket == nil:
-			return "", "the WebSocket did not open again"
-		case o.WebSocket.Lost != nil && wire.RefusalOf(o.WebSocket.Lost) == wire.TimedOut:
-			return "", "slow path: no such message in time"
-		case o.WebSocket.Lost != nil:
+	sent := "messages of up to " + sizeText(largeMessage)
+	return g.find(ctx, experiment{fact: "websocket.messages", sent: sent,
+		send: func(ctx context.Context, _ *wire.Request) (*wire.Response, error) {
+			a, err := g.openWebSocket(ctx)
+			if err == nil && a.WebSocket != nil && a.WebSocket.Lost != nil {
+				a.Proven = false // an error can also close a WebSocket, so that a lost message is like a refusal
+			}
+			return a, err
+		},
+		read: func(o Outcome) (string, string) {
+			if o.WebSocket == nil {
+				return "", "the WebSocket did not open again"
+			}
+			return Kept, sent
+		},
+		refused: func(o Outcome) (string, string) {
+			switch {
+			case o.Response == nil || o.WebSocket == nil:
+				return "", "the WebSocket did not open again: " + describeRefusal(o.Refusal)
+			case wire.RefusalOf(o.WebSocket.Lost) == wire.TimedOut:
+				return "", "slow path: no such message in time"
+			}
 			return "lost at " + sizeText(o.WebSocket.Size), "no such message: " + wire.RefusalOf(o.WebSocket.Lost)
-		}
-		return Kept, x.sent
-	}
-	return g.examineMessages(ctx, x)
-}
-
-// examineMessages opens more WebSockets if a message was lost, because an error can also close a WebSocket.
-func (g *Group) examineMessages(ctx context.Context, x experiment) error {
-	lost := map[string]int{}
-	var last result
-	for range maxPairs {
-		o, err := g.ask(ctx, x.send, x.probe())
-		if err != nil {
-			return err
-		}
-		if !o.Arrived() {
-			continue
-		}
-		if last.value, last.received = x.read(o); last.value == "" {
-			break
-		}
-		if lost[last.value]++; last.value == Kept && lost[Kept] == 2 || last.value != Kept && lost[last.value] >= g.Engine.needed(1) && lost[Kept] == 0 {
-			g.conclude(x, last)
-			return nil
-		}
-	}
-	g.Unknown(x.fact, cmp.Or(describeCounts(lost), "errors"))
-	return nil
+		}})
 }
 
 func sizeText(bytes int) string { return formatSize(bytes) + "B" }
@@ -197,40 +173,38 @@ func (s bufferedStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// examineScheme determines which scheme proxies report for a handshake. It sends a handshake to a path at which the Echo describes requests.
-// Only proxies treat this request as a handshake.
-func examineScheme(ctx context.Context, g *Group) error {
-	const name = "websocket.proto"
+// examineScheme determines which scheme proxies report for a handshake that the Echo describes. If there is none, it sends a handshake to a
+// path at which the Echo describes requests. Only proxies treat this request as a handshake.
+func examineScheme(ctx context.Context, g *Group, handshake *wire.Description) error {
+	x := experiment{fact: "websocket.proto", sent: "a WebSocket handshake", read: described(decideScheme), probe: wire.Request{Path: PlainPath,
+		Fields: wire.Fields("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13",
+			"Sec-WebSocket-Key", "cGF0aGNoZWNrcGF0aGNoZQ==", "Origin", g.Scheme+"://"+g.Host)}}
+	if handshake != nil {
+		value, received := decideScheme(handshake)
+		return g.conclude(x, result{value: value, received: received}, nil)
+	}
 	if reason := Descriptions(g.Known); reason != "" {
-		g.Skip(name, reason)
+		g.Skip(x.fact, reason)
 		return nil
 	}
-	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13",
-		"Sec-WebSocket-Key", "cGF0aGNoZWNrcGF0aGNoZQ==", "Origin", g.Scheme+"://"+g.Host)
-	return g.find(ctx, experiment{fact: name, sent: "a WebSocket handshake",
-		probe: func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: fields} },
-		read: described(func(e *wire.Description) (string, string) {
-			f := decideScheme(e)
-			return f.Value, f.Received
-		})})
+	return g.find(ctx, x)
 }
 
 // decideScheme returns the scheme that proxies report for a handshake.
-func decideScheme(e *wire.Description) Fact {
-	const name, sent = "websocket.proto", "a WebSocket handshake"
+func decideScheme(e *wire.Description) (value, received string) {
 	for _, header := range []string{"X-Forwarded-Proto", "Forwarded"} {
 		values := e.Reported(header, "proto")
-		received := header + ": " + strings.Join(e.Values(header), "; ")
+		received = header + ": " + strings.Join(e.Values(header), "; ")
 		switch {
 		case slices.ContainsFunc(e.Values(header), isRedacted):
-			return unknown(name, "the Echo redacts "+header)
+			return "", "the Echo redacts " + header
 		case len(values) > 1 && header != "Forwarded": // Forwarded is a list by design
-			return NewFact(name, "list", sent, received)
+			return "list", received
 		case len(values) > 0 && slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(values[0])):
-			return NewFact(name, strings.ToLower(values[0]), sent, received)
+			return strings.ToLower(values[0]), received
 		case len(values) > 0:
-			return NewFact(name, "another", sent, received)
+			return "another", received
 		}
 	}
-	return NewFact(name, "not reported", sent, "")
+	return "not reported", ""
 }

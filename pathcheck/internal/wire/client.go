@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -31,11 +32,6 @@ type Client struct {
 	Headers []Field       // added to each request, except headers that the request already has
 	MaxTLS  uint16        // the latest TLS version that the client offers; 0 means any
 	Slow    time.Duration // how much longer than usual the client waits, because the path is slow
-}
-
-// Clone returns a client for the same target that shares the limits of the run.
-func (c *Client) Clone() *Client {
-	return &Client{Target: c.Target, Limits: c.Limits, Echo: c.Echo, Agent: c.Agent, Headers: c.Headers, Slow: c.Slow}
 }
 
 // Open sends the header of a request on a new connection.
@@ -109,10 +105,11 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	}
 	writing.Go(func() { // the server may respond before the end of the body, so that writing fails
 		switch {
-		case !r.Chunked && len(r.Body) > 0:
-			_, _ = s.Write(r.Body)
-		case r.Chunked && WriteChunk(s, r.Body) == nil:
+		case r.Chunked:
+			_, _ = httputil.NewChunkedWriter(s).Write(r.Body)
 			_ = EndChunks(s, r.Trailers)
+		case len(r.Body) > 0:
+			_, _ = s.Write(r.Body)
 		}
 	})
 	return c.Read(s, int64(len(r.Body))+MaxBody)

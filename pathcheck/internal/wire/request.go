@@ -92,21 +92,13 @@ func (c *Client) Header(r *Request) []byte {
 	return b.Bytes()
 }
 
-func WriteChunk(w io.Writer, data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "%x\r\n%s\r\n", len(data), data)
-	return err
-}
-
+// EndChunks ends a body that httputil.NewChunkedWriter writes, with trailers.
 func EndChunks(w io.Writer, trailers []Field) error {
-	var b strings.Builder
-	b.WriteString("0\r\n")
+	text := "0\r\n"
 	for _, each := range trailers {
-		fmt.Fprintf(&b, "%s\r\n", each)
+		text += each.String() + "\r\n"
 	}
-	_, err := io.WriteString(w, b.String()+"\r\n")
+	_, err := io.WriteString(w, text+"\r\n")
 	return err
 }
 

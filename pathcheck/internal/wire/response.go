@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -145,9 +144,6 @@ func (a *Response) RejectedByEcho() bool {
 	}
 	return false
 }
-
-// Refusal returns a name for a response that does not come from the Echo.
-func (a *Response) Refusal() string { return strconv.Itoa(a.Status) }
 
 // Description is an echo server's description of the request that it received.
 type Description struct {
