@@ -216,7 +216,7 @@ func examineSpoofing(ctx context.Context, g *Group) error {
 	headers := slices.Concat(addressHeaders()[:2], []string{"X-Forwarded-Host", "X-Forwarded-Proto"}, addressHeaders()[2:], others)
 	ofPath := slices.DeleteFunc(slices.Clone(headers), func(name string) bool { return !plain.Description.Has(name) })
 	all, alone := spoofings(headers, g.Scheme), spoofingsAlone(headers, g.Scheme)
-	tries := append(all, spoofingsAlone(ofPath, g.Scheme)...) // a proxy that checks some headers may compare them with each other
+	tries := slices.Concat(all, spoofingsAlone(ofPath, g.Scheme)) // a proxy that checks some headers may compare them with each other
 	results, err := together(ctx, g, tries, spoofing.experiment)
 	if err == nil && !slices.ContainsFunc(results[:len(all)], func(r result) bool { return r.value == Kept }) {
 		tries = alone

@@ -103,7 +103,7 @@ func examineExpect(ctx context.Context, g *Group) error {
 			if err := sleep(ctx, pause); err != nil { // the Echo reports when it received the header
 				return nil, err
 			}
-			_ = s.Send(wire.Filler(100)) // a proxy may have responded
+			_, _ = s.Write(wire.Filler(100)) // a proxy may have responded
 			a, err := g.Read(s, wire.MaxBody)
 			if a != nil {
 				a.Continue = status

@@ -281,18 +281,18 @@ func plainRequest() *wire.Request {
 // perform sends probes. If a probe does not arrive, perform sends pairs of a control and a probe in random order, because only a probe that
 // is refused while controls arrive shows a property of the path.
 func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
-	t := trial{experiment: x, engine: g.Engine, shown: map[string]int{}, refused: map[string]int{}}
+	t := trial{experiment: x, engine: g.Engine, shown: map[string]int{}, refusals: map[string]int{}}
 	slowed := g.Engine.Slowed()
 	for t.pairs < maxPairs {
 		if now := g.Engine.Slowed(); now != slowed { // the pace may explain the earlier refusals
 			slowed = now
-			clear(t.refused)
+			clear(t.refusals)
 		}
 		count := 1
 		if !t.lost.Arrived() && t.lost.took >= longRefusal && !x.large {
 			count = min(t.needed(), maxPairs-t.pairs)
 		}
-		isPaired := len(t.refused) > 0
+		isPaired := len(t.refusals) > 0
 		outcomes, err := inParallel(ctx, count, func(ctx context.Context, _ int) (Outcome, error) { return g.attempt(ctx, x, isPaired) })
 		if err != nil {
 			return result{}, err
@@ -303,7 +303,7 @@ func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 			}
 		}
 	}
-	return result{"", "errors: " + describeCounts(t.refused), t.lost}, nil
+	return result{"", "errors: " + describeCounts(t.refusals), t.lost}, nil
 }
 
 // longRefusal is how long a refusal takes at least if waiting for each of several would take too long.
@@ -312,12 +312,12 @@ const longRefusal = 5 * time.Second
 // trial is an experiment with the outcomes of its probes so far.
 type trial struct {
 	experiment
-	engine  *Engine
-	shown   map[string]int // how many outcomes show each value
-	refused map[string]int // how many probes were refused in each way while controls arrived
-	pairs   int
-	last    result  // what the last response showed
-	lost    Outcome // of the last probe, if it was refused
+	engine   *Engine
+	shown    map[string]int // how many outcomes show each value
+	refusals map[string]int // how many probes were refused in each way while controls arrived
+	pairs    int
+	last     result  // what the last response showed
+	lost     Outcome // of the last probe, if it was refused
 }
 
 // needed returns how many equal refusals show a property of the path.
@@ -326,8 +326,8 @@ func (t *trial) needed() int { return t.engine.needed(max(1, t.requests)) }
 // consider adds the outcome of a probe. It returns the result so far, and whether no other outcome is needed.
 func (t *trial) consider(o Outcome) (r result, isDone bool) {
 	if o.Arrived() || o.rejected() {
-		t.engine.record(1, total(t.refused)) // errors caused the earlier refusals
-		clear(t.refused)
+		t.engine.record(1, total(t.refusals)) // errors caused the earlier refusals
+		clear(t.refusals)
 		value, received := t.read(o)
 		t.last, t.lost = result{value, received, o}, Outcome{}
 		if t.shown[value]++; value != "" && total(t.shown) == 4 {
@@ -347,8 +347,8 @@ func (t *trial) consider(o Outcome) (r result, isDone bool) {
 		return result{"", "slow path: no response in time", o}, true
 	}
 	t.lost = o
-	t.refused[o.Refusal] += map[bool]int{true: 1}[o.counts] // not the first refusal, nor one of a pair whose control did not arrive either
-	return t.refusal(o), t.refused[o.Refusal] >= t.needed()
+	t.refusals[o.Refusal] += map[bool]int{true: 1}[o.counts] // not the first refusal, nor one of a pair whose control did not arrive either
+	return t.refusal(o), t.refusals[o.Refusal] >= t.needed()
 }
 
 // refusal returns the result for a probe that proxies refuse.

@@ -68,7 +68,7 @@ func decideUnary(o Outcome) (value, received string) {
 // readMessages makes a gRPC call that returns a stream of responses, and reads them.
 func (g *Group) readMessages(ctx context.Context, r *wire.Request) (*wire.Response, error) {
 	began := time.Now()
-	response, end, err := g.RoundTripHTTP2(ctx, r) //nolint:bodyclose // end closes it
+	response, end, err := g.RoundTripHTTP2(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (c *Client) Open(ctx context.Context, r *Request) (*Stream, error) {
 			end()
 		})}
 	r.Sent = s.Began
-	if err := s.Send(c.Header(r)); err != nil {
+	if _, err := s.Write(c.Header(r)); err != nil {
 		_ = s.Close() // writing has already failed
 		return nil, err
 	}
@@ -88,7 +88,8 @@ func (c *Client) SendNext(s *Stream, r *Request) error {
 	}
 	s.Nonce = NewNonce()
 	r.Nonce = s.Nonce
-	return s.Send(c.Header(r))
+	_, err := s.Write(c.Header(r))
+	return err
 }
 
 // Do sends a request and reads the response.

@@ -94,11 +94,12 @@ func (c *Client) Header(r *Request) []byte {
 
 // EndChunks ends a body that httputil.NewChunkedWriter writes, with trailers.
 func EndChunks(w io.Writer, trailers []Field) error {
-	text := "0\r\n"
+	b := bytes.NewBufferString("0\r\n")
 	for _, each := range trailers {
-		text += each.String() + "\r\n"
+		fmt.Fprintf(b, "%s\r\n", each)
 	}
-	_, err := io.WriteString(w, text+"\r\n")
+	b.WriteString("\r\n")
+	_, err := b.WriteTo(w)
 	return err
 }
 

@@ -52,11 +52,6 @@ func (s *Stream) respondsWithin(d time.Duration) bool {
 // Allow sets how many more bytes can be read.
 func (s *Stream) Allow(bytes int64) { s.limited.N = bytes }
 
-func (s *Stream) Send(data []byte) error {
-	_, err := s.Write(data)
-	return err
-}
-
 // Response is a response with data about its transmission.
 type Response struct {
 	Status   int
