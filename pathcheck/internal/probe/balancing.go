@@ -19,6 +19,21 @@ const connectionRequests = 6
 // sameByChance returns the probability with which random load balancing sends all of several requests to one pod.
 func sameByChance(pods, requests int) float64 { return math.Pow(1/float64(pods), float64(requests-1)) }
 
+// reachesAnother reports whether one of a few plain requests reaches another pod. Otherwise, proxies may have stopped using the other pods,
+// because examinations make pods fail.
+func (g *Group) reachesAnother(ctx context.Context, pods map[string]int) (bool, error) {
+	for range connectionRequests {
+		o, err := g.ask(ctx, g.Do, plainRequest())
+		if err != nil {
+			return false, err
+		}
+		if o.Arrived() && pods[podOf(o.Response)] == 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // maxPodRequests is the maximum number of requests that count the pods.
 const maxPodRequests = 90
 
@@ -104,17 +119,27 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int, shared Outcom
 		case err != nil:
 			return result{}, err
 		case len(kept) == 1 && sameByChance(len(pods), total(kept)) < chance:
-			return result{value: "cookie", received: received}, nil
+			if another, err := g.reachesAnother(ctx, kept); another || err != nil {
+				return result{value: "cookie", received: received}, err
+			}
+			return result{received: "only one pod still responds"}, nil
 		case len(kept) < 2: // too few requests arrived
 			return result{received: "errors"}, nil
 		}
 	}
-	same := sameByChance(len(pods), connectionRequests)
+	same := 1.0
 	for range maxPairs {
-		switch {
-		case len(together) != 1 || total(together) != connectionRequests:
+		if len(together) > 1 || total(together)%connectionRequests > 0 { // or the connection was closed earlier
 			return result{value: None, received: received}, nil
-		case same < chance:
+		}
+		if len(together) == 1 {
+			if another, err := g.reachesAnother(ctx, together); err != nil {
+				return result{}, err
+			} else if another {
+				same *= sameByChance(len(pods), connectionRequests)
+			}
+		}
+		if same < chance {
 			return result{value: "connection", received: received}, nil
 		}
 		x := g.shareConnection()
@@ -122,10 +147,7 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int, shared Outcom
 		if err != nil {
 			return result{}, err
 		}
-		if o.Arrived() {
-			same *= sameByChance(len(pods), connectionRequests)
-			together = o.pods()
-		}
+		together = o.pods()
 	}
 	return result{received: "errors"}, nil
 }

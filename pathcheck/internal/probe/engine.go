@@ -160,6 +160,11 @@ func (e *Engine) needed(requests int) int {
 	return max(2, int(math.Ceil(math.Log(chance)/math.Log(share))))
 }
 
+// explains reports whether errors alone may explain how many of several requests failed.
+func (e *Engine) explains(failed, requests int) bool {
+	return 1-atMost(failed-1, requests, upperBound(e.failed, e.failed+e.arrived)) >= chance
+}
+
 // upperBound returns the upper bound, at a confidence of 95 %, of the share of failures, given the failures among a number of requests
 // (Clopper and Pearson, 1934).
 func upperBound(failed, requests int) float64 {
@@ -249,7 +254,7 @@ func (g *Group) findLimit(ctx context.Context) Fact {
 		}
 	}
 	for refusal, count := range refused {
-		if 1-atMost(count-1, burst, upperBound(e.failed, e.failed+e.arrived)) < chance {
+		if !e.explains(count, burst) {
 			return NewFact(name, "refused "+refusal, sent, fmt.Sprintf("%d of %s are refused; %s", count, sent, slow))
 		}
 	}

@@ -145,7 +145,7 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	switch needed := g.Engine.needed(1); {
 	case len(after) == 0 && needed <= requests:
 		value, received = "all", "no more responses from the Echo"
-	case total(refused) >= needed:
+	case total(refused) > 0 && !g.Engine.explains(total(refused), requests):
 		value, received = "some responses", received+"; "+describeCounts(refused)
 	case len(after) < len(before):
 		value = strconv.Itoa(len(before) - len(after))
