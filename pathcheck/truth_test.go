@@ -263,6 +263,7 @@ func run(t *testing.T, c *truthCase, n noise, seed uint64) *Report {
 	stop()
 	b.close()
 	all.Wait()
+	<-time.After(time.Minute) // in which slow proxies end
 	return report
 }
 
