@@ -63,34 +63,37 @@ func groupOf(fact string) string {
 	return name
 }
 
-// chosen returns the groups that the options select. Its error names the flag.
+// allGroups selects every group.
+const allGroups = "all"
+
+// chosen returns the groups that the options select, and the groups that the expectations require. Its error names the flag.
 func (o *Options) chosen() ([]group, error) {
 	all, _ := GroupNames()
 	for _, name := range o.Groups {
-		if !slices.Contains(all, name) {
+		if !slices.Contains(append(all, allGroups), name) {
 			return nil, fmt.Errorf("--groups: unknown group %q: the groups are %s", name, strings.Join(all, ", "))
 		}
 	}
 	return slices.DeleteFunc(groups(), func(each group) bool {
-		if len(o.Groups) == 0 {
-			return each.optIn
-		}
-		return !slices.Contains(o.Groups, each.name)
+		isChosen := slices.Contains(o.Groups, each.name) || slices.Contains(o.Groups, allGroups) || len(o.Groups) == 0 && !each.optIn
+		return !isChosen && !o.requires(each)
 	}), nil
+}
+
+// requires reports whether an expectation is about a fact in a group.
+func (o *Options) requires(g group) bool {
+	return slices.ContainsFunc(o.Expect, func(e Expectation) bool { return groupOf(e.Fact) == g.name })
 }
 
 // affordable returns the groups for which a run has enough requests and time. Groups that expectations require come first. The report
 // lists the others.
 func (o *Options) affordable(chosen []group, report *Report, k *probe.Known, left int, factor float64) []group {
-	isRequired := func(g group) bool {
-		return slices.ContainsFunc(o.Expect, func(e Expectation) bool { return groupOf(e.Fact) == g.name })
-	}
 	omitted := map[string]bool{}
 	for _, required := range []bool{true, false} {
 		for _, each := range chosen {
 			cost := int(factor * float64(each.requests))
 			switch {
-			case isRequired(each) != required, each.needs(k) != "":
+			case o.requires(each) != required, each.needs(k) != "":
 			case cost <= left:
 				left -= cost
 			default:

@@ -107,3 +107,35 @@ func text(t *testing.T, file string) string {
 	}
 	return string(content)
 }
+
+func TestOptions_chosen(t *testing.T) {
+	for name, c := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"named":              {Options{Groups: []string{"tls", "client"}}, "client tls"},
+		"of an expectation":  {Options{Groups: []string{"tls"}, Expect: []Expectation{expect("body.max", "1Mi")}}, "tls body"},
+		"opt-in, if named":   {Options{Groups: []string{"timeouts"}}, "timeouts"},
+		"opt-in, if needed":  {Options{Groups: []string{"grpc"}, Expect: []Expectation{expect("retries.reset", "0")}}, "grpc outlierDetection"},
+		"of a member":        {Options{Groups: []string{"grpc"}, Expect: []Expectation{expect("client.spoofable[X-Real-IP]", "yes")}}, "client grpc"},
+		"path has no groups": {Options{Groups: []string{"grpc"}, Expect: []Expectation{expect("path.errors", "0")}}, "grpc"},
+	} {
+		chosen, err := c.options.chosen()
+		var names []string
+		for _, each := range chosen {
+			names = append(names, each.name)
+		}
+		if got := strings.Join(names, " "); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, c.want)
+		}
+	}
+	all, optIn := GroupNames()
+	everything, err := (&Options{Groups: []string{"all"}}).chosen()
+	usual, usualErr := (&Options{}).chosen()
+	if err != nil || usualErr != nil || len(everything) != len(all) || len(usual) != len(all)-len(optIn) {
+		t.Errorf("%d groups of all, %d by default, %v, %v", len(everything), len(usual), err, usualErr)
+	}
+	if _, err := (&Options{Groups: []string{"cleint"}}).chosen(); err == nil {
+		t.Error("an unknown group is accepted")
+	}
+}
