@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -19,19 +20,21 @@ const connectionRequests = 6
 // sameByChance returns the probability with which random load balancing sends all of several requests to one pod.
 func sameByChance(pods, requests int) float64 { return math.Pow(1/float64(pods), float64(requests-1)) }
 
-// reachesAnother reports whether one of a few plain requests reaches another pod. Otherwise, proxies may have stopped using the other pods,
-// because examinations make pods fail.
-func (g *Group) reachesAnother(ctx context.Context, pods map[string]int) (bool, error) {
-	for range connectionRequests {
-		o, err := g.ask(ctx, g.Do, plainRequest())
-		if err != nil {
-			return false, err
-		}
-		if o.Arrived() && pods[podOf(o.Response)] == 0 {
-			return true, nil
+// reach sends requests, each on a separate connection, until there are enough. It counts the pods that respond, and returns the refusals.
+func (g *Group) reach(ctx context.Context, pods map[string]int, most int, request func() *wire.Request, isEnough func() bool) (map[string]int,
+	error) {
+	refused := map[string]int{}
+	for sent := 0; sent < most && !isEnough(); sent++ {
+		switch o, err := g.ask(ctx, g.Do, request()); {
+		case err != nil:
+			return nil, err
+		case o.Arrived():
+			pods[podOf(o.Response)]++
+		default:
+			refused[o.Refusal]++
 		}
 	}
-	return false, nil
+	return refused, nil
 }
 
 // maxPodRequests is the maximum number of requests that count the pods.
@@ -62,7 +65,6 @@ func podsOf(responses ...*wire.Response) map[string]int {
 // ExamineLoadBalancing compares the first, plain requests, each on a separate connection, with requests on one connection, and with
 // requests that send back the path's cookie.
 func ExamineLoadBalancing(ctx context.Context, g *Group) error {
-	sent := fmt.Sprintf("%d requests, each on a separate connection", samples)
 	peers := map[string]int{}
 	for _, each := range g.Known.Samples {
 		if each.Description != nil && each.Description.Client.RemoteAddress != "" {
@@ -72,92 +74,61 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 	if total(peers) < len(g.Known.Samples) {
 		g.Skip("loadBalancing.upstream", "the Echo does not report its connections")
 	} else {
-		value := choose(len(peers) < len(g.Known.Samples), "reused", "new each time")
-		g.Add(Detail(NewFact("loadBalancing.upstream", value, sent, fmt.Sprintf("%d connections", len(peers)))))
+		g.Add(Detail(NewFact("loadBalancing.upstream", choose(len(peers) < len(g.Known.Samples), "reused", "new each time"),
+			fmt.Sprintf("%d requests, each on a separate connection", samples), fmt.Sprintf("%d connections", len(peers)))))
 	}
-	shared, err := g.perform(ctx, g.shareConnection())
-	if err := g.conclude(g.shareConnection(), shared, err); err != nil {
+	if err := g.find(ctx, g.shareConnection()); err != nil {
 		return err
 	}
-	if reason := g.Known.sampleTooSmall(); reason != "" {
-		g.Unknown("loadBalancing.pods", reason)
-		g.Unknown("loadBalancing.affinity", reason)
+	pods := podsOf(g.Known.Samples...)
+	isExact := func() bool { return missedByChance(len(pods), total(pods)) < chance }
+	if _, err := g.reach(ctx, pods, maxPodRequests, plainRequest, isExact); err != nil {
+		return err
+	}
+	received := describeCounts(pods)
+	if !isExact() {
+		g.Unknown("loadBalancing.pods", "there may be more pods: "+received)
+		g.Unknown("loadBalancing.affinity", "there may be more pods: "+received)
 		return nil
 	}
-	pods := podsOf(g.Known.Samples...)
-	for total(pods) < maxPodRequests && missedByChance(len(pods), total(pods)) >= chance {
-		o, err := g.ask(ctx, g.Do, plainRequest())
-		if err != nil {
-			return err
-		}
-		if o.Arrived() {
-			pods[podOf(o.Response)]++
-		} else if err := g.Engine.control(o); err != nil {
-			return err
-		}
-	}
-	if missedByChance(len(pods), total(pods)) < chance {
-		g.Add(Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(pods)), fmt.Sprintf("%d requests", total(pods)), describeCounts(pods))))
-	} else {
-		g.Unknown("loadBalancing.pods", fmt.Sprintf("%d requests reached %d pods, but there may be more", total(pods), len(pods)))
-	}
-	affinity, err := g.affinity(ctx, pods, shared.outcome)
+	g.Add(Detail(NewFact("loadBalancing.pods", strconv.Itoa(len(pods)), fmt.Sprintf("%d requests", total(pods)), received)))
+	affinity, err := g.affinity(ctx, pods)
 	return g.conclude(experiment{fact: "loadBalancing.affinity", detail: true}, affinity, err)
 }
 
-// affinity determines what keeps a client at one pod. shared is the outcome of requests on one connection.
-func (g *Group) affinity(ctx context.Context, pods map[string]int, shared Outcome) (result, error) {
-	together := shared.pods()
-	received := describeCounts(pods) + "; on one connection " + describeCounts(together)
-	if len(pods) == 1 {
-		return result{value: "one pod", received: received + ": there is only one pod, or the client's address determines the pod"}, nil
+// affinity determines what keeps a client at one pod.
+func (g *Group) affinity(ctx context.Context, pods map[string]int) (result, error) {
+	cookie := g.cookie("")
+	switch {
+	case len(pods) == 1:
+		return result{value: "one pod", received: "there is only one pod, or the client's address determines the pod"}, nil
+	case cookie == nil:
+		return result{value: None, received: "no cookie"}, nil
 	}
-	if cookie := g.cookie(""); cookie != nil {
-		kept, err := g.sendCookie(ctx, cookie, len(pods))
-		received = "with the cookie " + describeCounts(kept) + "; " + received
-		switch {
-		case err != nil:
-			return result{}, err
-		case len(kept) == 1 && sameByChance(len(pods), total(kept)) < chance:
-			if another, err := g.reachesAnother(ctx, kept); another || err != nil {
-				return result{value: "cookie", received: received}, err
-			}
-			return result{received: "only one pod still responds"}, nil
-		case len(kept) < 2: // too few requests arrived
-			return result{received: "errors"}, nil
-		}
+	kept, others := map[string]int{}, map[string]int{}
+	withCookie := func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: cookie} }
+	isSame := func() bool { return sameByChance(len(pods), total(kept)) < chance }
+	if _, err := g.reach(ctx, kept, maxCookieRequests, withCookie, func() bool { return len(kept) > 1 || isSame() }); err != nil {
+		return result{}, err
 	}
-	same := 1.0
-	for range maxPairs {
-		if len(together) > 1 || total(together)%connectionRequests > 0 { // or the connection was closed earlier
-			return result{value: None, received: received}, nil
-		}
-		if len(together) == 1 {
-			if another, err := g.reachesAnother(ctx, together); err != nil {
-				return result{}, err
-			} else if another {
-				same *= sameByChance(len(pods), connectionRequests)
-			}
-		}
-		if same < chance {
-			return result{value: "connection", received: received}, nil
-		}
-		x := g.shareConnection()
-		o, err := g.ask(ctx, x.send, &x.probe)
-		if err != nil {
-			return result{}, err
-		}
-		together = o.pods()
+	received := "with the cookie " + describeCounts(kept)
+	switch {
+	case len(kept) > 1:
+		return result{value: None, received: received}, nil
+	case len(kept) == 0 || !isSame():
+		return result{received: "errors"}, nil
 	}
-	return result{received: "errors"}, nil
-}
-
-// pods counts the responses of each pod on a connection.
-func (o Outcome) pods() map[string]int {
-	if !o.Arrived() {
-		return nil
+	// Proxies may have stopped using the other pods, because examinations make pods fail.
+	isAnother := func() bool {
+		return len(others) > 1 || len(others) == 1 && others[slices.Sorted(maps.Keys(kept))[0]] == 0
 	}
-	return podsOf(append(o.Earlier, o.Response)...)
+	if _, err := g.reach(ctx, others, samples, plainRequest, isAnother); err != nil {
+		return result{}, err
+	}
+	if !isAnother() {
+		return result{received: "only one pod still responds"}, nil
+	}
+	return result{value: "cookie", received: received}, nil
 }
 
 // cookie returns the field that sends back a cookie that the path, but not the Echo, sets in a response from a server, together with the
@@ -182,21 +153,6 @@ func (g *Group) cookie(server string) []wire.Field {
 // maxCookieRequests is the maximum number of requests with a cookie. Errors may cost some of them.
 const maxCookieRequests = 30
 
-// sendCookie sends requests with a cookie on separate connections, and counts the pods that respond.
-func (g *Group) sendCookie(ctx context.Context, cookie []wire.Field, known int) (map[string]int, error) {
-	pods := map[string]int{}
-	for requests := 0; requests < maxCookieRequests && len(pods) < 2 && sameByChance(known, total(pods)) >= chance; requests++ {
-		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath, Fields: cookie})
-		if err != nil {
-			return nil, err
-		}
-		if o.Arrived() {
-			pods[podOf(o.Response)]++
-		}
-	}
-	return pods, nil
-}
-
 // shareConnection returns the experiment that sends requests on one connection while it remains open.
 func (g *Group) shareConnection() experiment {
 	keepAlive := wire.Fields("Connection", "keep-alive")
@@ -204,23 +160,18 @@ func (g *Group) shareConnection() experiment {
 		sent:  fmt.Sprintf("%d requests on one connection", connectionRequests),
 		probe: wire.Request{Path: PlainPath, Fields: keepAlive},
 		send: g.onStream(func(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
-			var earlier []*wire.Response
-			for {
+			for count := 1; ; count++ {
 				a, err := g.Read(s, wire.MaxBody)
-				if err != nil || !a.Proven { // an error may have closed the connection
+				if err != nil || !a.Proven || a.Closed || count == connectionRequests { // an error may have closed the connection
 					return a, err
 				}
-				if a.Earlier = earlier; a.Closed || len(earlier) == connectionRequests-1 {
-					return a, nil
-				}
-				earlier = append(earlier, a)
 				if err := cmp.Or(g.Engine.await(ctx), g.SendNext(s, &wire.Request{Path: PlainPath, Fields: keepAlive})); err != nil {
 					return nil, err
 				}
 			}
 		}),
 		read: func(o Outcome) (string, string) {
-			return choose(o.Closed, No, Yes), fmt.Sprintf("%d responses", len(o.Earlier)+1)
+			return choose(o.Closed, No, Yes), "the connection is " + choose(o.Closed, "closed", "open") + " after the last response"
 		},
 		refused: func(o Outcome) (string, string) {
 			if o.Response == nil {
@@ -243,6 +194,10 @@ func describeCounts(counts map[string]int) string {
 // percentile is the maximum.
 func ExamineLatency(_ context.Context, g *Group) error {
 	var took []time.Duration
+	if len(g.Known.Samples) == 0 {
+		g.Unknown("latency", g.Known.sampleTooSmall())
+		return nil
+	}
 	for _, each := range g.Known.Samples {
 		took = append(took, each.Took)
 	}

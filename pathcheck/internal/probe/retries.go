@@ -58,9 +58,11 @@ func ExamineRetries(ctx context.Context, g *Group) error {
 // examineRetries compares how many times the Echo receives a request that fails, and one that does not, which a proxy may mirror.
 func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
 	var counts []int
-	for _, q := range []string{"", query, query} { // one control, and two probes that must agree
+	queries := []string{"", query, query} // one control, and two probes that must agree
+	for range 2 * len(queries) { // errors may cost some
 		nonce := wire.NewNonce()
-		o, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + q, Nonce: nonce, Fields: wire.Fields("X-Request-Id", nonce)})
+		_, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + queries[len(counts)], Nonce: nonce,
+			Fields: wire.Fields("X-Request-Id", nonce)})
 		if err != nil {
 			return err
 		}
@@ -71,11 +73,16 @@ func (g *Group) examineRetries(ctx context.Context, fact, method, query string) 
 		case notExact != "":
 			g.Unknown(fact, notExact)
 			return nil
-		case count == 0:
-			g.Unknown(fact, "errors: "+describeRefusal(o.Refusal))
-			return nil
+		case count > 0:
+			counts = append(counts, count)
 		}
-		counts = append(counts, count)
+		if len(counts) == len(queries) {
+			break
+		}
+	}
+	if len(counts) < len(queries) {
+		g.Unknown(fact, "errors: several requests did not arrive")
+		return nil
 	}
 	extra := counts[1] - counts[0]
 	if extra < 0 || counts[1] != counts[2] {
@@ -104,10 +111,7 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 		g.Skip("retries.reset", "requests can make the Echo reset connections only with spec.server.controls: Full")
 	}
 	const fact = "outlierDetection"
-	before := map[string]int{}
-	for _, each := range g.Known.Samples {
-		before[each.Claims.Server]++
-	}
+	before := podsOf(g.Known.Samples...)
 	// With so many requests, random load balancing does not miss a pod: (1-1/pods)^requests < chance.
 	requests := failures
 	if len(before) > 1 {
@@ -121,25 +125,20 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 		g.Unknown(fact, fmt.Sprintf("%d pods are too many", len(before)))
 		return nil
 	}
-	for range failures * len(before) {
-		if _, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath + "?echo.status=503"}); err != nil {
-			return err
-		}
+	fail := func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.status=503"} }
+	succeed := func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.status=200&" + wire.NewNonce()} }
+	never := func() bool { return false }
+	if _, err := g.reach(ctx, map[string]int{}, failures*len(before), fail, never); err != nil {
+		return err
 	}
-	after, refused := map[string]int{}, map[string]int{}
-	for range requests {
-		o, err := g.ask(ctx, g.Do, &wire.Request{Path: PlainPath + "?echo.status=200"})
-		switch {
-		case err != nil:
-			return err
-		case o.Arrived():
-			after[o.Claims.Server]++
-		case o.Refusal == refusedByCache:
-			g.Unknown(fact, describeRefusal(o.Refusal))
-			return nil
-		default:
-			refused[o.Refusal]++
-		}
+	after := map[string]int{}
+	refused, err := g.reach(ctx, after, requests, succeed, never)
+	if err != nil {
+		return err
+	}
+	if refused[refusedByCache] > 0 {
+		g.Unknown(fact, describeRefusal(refusedByCache))
+		return nil
 	}
 	value, received := None, fmt.Sprintf("%d requests: %d arrived at %d pods", requests, total(after), len(after))
 	switch needed := g.Engine.needed(1); {

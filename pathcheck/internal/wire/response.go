@@ -69,7 +69,6 @@ type Response struct {
 	Description *Description  // nil unless the Echo describes the request, and the body is the one that the Echo sent
 
 	Arrivals  []time.Duration // when the events of a stream arrived
-	Earlier   []*Response     // the responses that arrived earlier on the same connection
 	WebSocket *WebSocket      // nil unless the request opened a WebSocket
 	Local     netip.AddrPort
 	Remote    string // host and port
