@@ -59,7 +59,7 @@ func ExamineRetries(ctx context.Context, g *Group) error {
 func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
 	var counts []int
 	queries := []string{"", query, query} // one control, and two probes that must agree
-	for range 2 * len(queries) { // errors may cost some
+	for range 2 * len(queries) {          // errors may cost some
 		nonce := wire.NewNonce()
 		_, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + queries[len(counts)], Nonce: nonce,
 			Fields: wire.Fields("X-Request-Id", nonce)})
