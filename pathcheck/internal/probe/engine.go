@@ -39,7 +39,7 @@ type Engine struct {
 	all      [2]int         // the same numbers for the whole run
 	lost     int            // consecutive controls without a response
 	refusals map[string]int // of controls
-	recent   []bool         // whether the last controls arrived
+	recent   []bool         // whether the last requests arrived
 	pace     time.Duration  // the time between requests
 	next     time.Time      // when the next request may be sent
 	slowed   time.Time      // when the pace became slower
@@ -184,6 +184,9 @@ func upperBound(failed, requests int) float64 {
 
 // atMost returns the probability of at most the given failures among a number of requests, given the share of requests that fail.
 func atMost(failed, requests int, share float64) float64 {
+	if share >= 1 {
+		return 0 // all requests fail
+	}
 	term := math.Pow(1-share, float64(requests)) // the probability of no failure
 	sum := term
 	for k := 1; k <= failed; k++ {

@@ -183,3 +183,16 @@ func TestEngine_control_endsWithoutTheEcho(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestEngine_explains(t *testing.T) {
+	e := NewEngine()
+	if !e.explains(20, 40) {
+		t.Error("without a known request, errors may be frequent")
+	}
+	e.record(100, 2)
+	for failed, want := range map[int]bool{1: true, 8: true, 20: false, 40: false} {
+		if e.explains(failed, 40) != want {
+			t.Errorf("%d of 40 failed requests: want %v", failed, want)
+		}
+	}
+}
