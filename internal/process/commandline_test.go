@@ -58,7 +58,7 @@ func eachExitsAsDocumented(t *testing.T, folder string) {
 	server, addresses := startEchoServer(t, folder)
 	url := "http://" + addresses["address"]
 	path := map[int]string{0: url + " --groups=request", 1: url + " --groups=request --expect=request.method=changed", 2: "ftp://a",
-		3: url + " --groups=request --expect=client.address=kept"}
+		3: url + " --groups=request --expect=tls.alpn=h2"}
 	lines := map[string]map[int]string{
 		"manager":                 {0: "version", 1: "", 2: "--nonsense"}, // fails without settings
 		"kubectl echo path":       path,
