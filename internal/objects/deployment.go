@@ -22,16 +22,16 @@ func deployment(echo *v1.Echo, config Config) any {
 	desired := &echo.Spec
 	spec := podSpec(echo, container(echo, config, serviceEnvironment(echo)...)).
 		WithNodeSelector(nodeSelector(desired.NodeSelector, config.Images.FirstParty(config.Images.Of(echo)))).
-		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](desired.Tolerations)...).
-		WithTopologySpreadConstraints(asConfigurations[corev1ac.TopologySpreadConstraintApplyConfiguration](desired.TopologySpreadConstraints)...)
-	if len(desired.TopologySpreadConstraints) == 0 { // by default, the pods of each revision spread across nodes and zones if possible
+		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](desired.Tolerations)...)
+	spec.WithTopologySpreadConstraints(
+		asConfigurations[corev1ac.TopologySpreadConstraintApplyConfiguration](desired.TopologySpreadConstraints)...)
+	if len(desired.TopologySpreadConstraints) == 0 { // by default, pods are spread evenly across nodes and zones if possible
 		for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
 			spec.WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
 				WithMaxSkew(1).
 				WithTopologyKey(key).
 				WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-				WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(echo))).
-				WithMatchLabelKeys(appsv1.DefaultDeploymentUniqueLabelKey))
+				WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(echo))))
 		}
 	}
 	if desired.Affinity != nil {

@@ -58,9 +58,6 @@ var _ = Describe("drift", func() {
 		deploymentEntry("key of a spread constraint", func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable = corev1.DoNotSchedule
 		}),
-		deploymentEntry("label keys of a spread constraint, which are set as a whole", func(d *appsv1.Deployment) {
-			d.Spec.Template.Spec.TopologySpreadConstraints[0].MatchLabelKeys = []string{"team"}
-		}),
 		ingressEntry("a host that the operator does not set", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "a.example.com" }),
 		ingressEntry("path type", func(i *networkingv1.Ingress) {
 			i.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeExact)
