@@ -46,7 +46,7 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several addresses")
 	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
 	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
-		", ")+", or "+allGroups+"; empty means all except "+strings.Join(optIn, " and ")+"; the groups of expectations are always examined")
+		", ")+", or all; empty means all except "+strings.Join(optIn, " and ")+"; the groups of expectations are always examined")
 	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` with PEM certificates to trust in addition to the certificate authorities that browsers trust")
 	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
 		"a `HEADER` for each request, such as 'X-Api-Key: value', if the path requires it; no report contains the value; can be repeated")
@@ -131,7 +131,11 @@ func (c *Command) options(url, version string) (*Options, error) {
 	}
 	o := &Options{URL: url, Address: c.address, Service: c.OwnService, Headers: headers, Certificate: certificate, Expect: c.expect,
 		Version: version, Deadline: c.deadline}
-	if c.groups != "" {
+	switch c.groups {
+	case "":
+	case "all":
+		o.Groups, _ = GroupNames() // checks list groups by name
+	default:
 		o.Groups = strings.Split(c.groups, ",")
 	}
 	if c.deadline <= 0 {

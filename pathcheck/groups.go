@@ -63,19 +63,16 @@ func groupOf(fact string) string {
 	return name
 }
 
-// allGroups selects every group.
-const allGroups = "all"
-
 // chosen returns the groups that the options select, and the groups that the expectations require. Its error names the flag.
 func (o *Options) chosen() ([]group, error) {
 	all, _ := GroupNames()
 	for _, name := range o.Groups {
-		if !slices.Contains(append(all, allGroups), name) {
+		if !slices.Contains(all, name) {
 			return nil, fmt.Errorf("--groups: unknown group %q: the groups are %s", name, strings.Join(all, ", "))
 		}
 	}
 	return slices.DeleteFunc(groups(), func(each group) bool {
-		isChosen := slices.Contains(o.Groups, each.name) || slices.Contains(o.Groups, allGroups) || len(o.Groups) == 0 && !each.optIn
+		isChosen := slices.Contains(o.Groups, each.name) || len(o.Groups) == 0 && !each.optIn
 		return !isChosen && !o.requires(each)
 	}), nil
 }
