@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	clientIP, proxyIP, deadIP, silentIP = "192.0.2.17", "198.51.100.1", "198.51.100.2", "198.51.100.3"
+	clientIP, proxyIP, deadIP, silentIP, unroutedIP = "192.0.2.17", "198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"
 
 	// segmentSize is the size of the pieces that travel. The others are how much data a connection holds in one direction: more if it has to
 	// travel far, as with the automatic windows of Linux.
@@ -83,8 +83,11 @@ func (n *network) connect(ctx context.Context, from, to string, p line) (net.Con
 		return nil, &net.DNSError{Err: "no such host", Name: to, IsNotFound: true}
 	}
 	wait, failure := p.up.delay()+p.down.delay(), error(syscall.ECONNREFUSED)
-	if remote.Addr().String() == silentIP {
+	switch remote.Addr().String() {
+	case silentIP:
 		wait, failure = 5*time.Second, os.ErrDeadlineExceeded
+	case unroutedIP:
+		failure = syscall.ENETUNREACH
 	}
 	select {
 	case <-time.After(wait):

@@ -106,6 +106,8 @@ func baseCases() []truthCase {
 		{name: "HTTP 2 is refused", serve: func(s *http.Server) { s.Protocols.SetUnencryptedHTTP2(false) }, truth: truths{"request.http2": "no"}},
 		{name: "one address is dead", hosts: map[string][]string{"shop.example.com": {deadIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
+		{name: "one address has no route", hosts: map[string][]string{"shop.example.com": {unroutedIP, proxyIP}},
+			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "unknown"}}, // so that any value is false
 		{name: "one address is silent", hosts: map[string][]string{"shop.example.com": {silentIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 	}

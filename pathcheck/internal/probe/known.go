@@ -120,23 +120,25 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, 
 		return a, nil, err
 	}
 	try(meetings - 1) // an error may have caused a problem
-	var texts []string
-	tested, reached := 0, 0
+	const name = "path.addresses"
+	var texts, untested []string
+	reached := 0
 	for i, each := range addresses {
 		switch {
 		case responses[i] != nil:
 			reached++
 			texts = append(texts, each+": the Echo")
 		case isLocal(problems[i]):
-			continue
+			untested = append(untested, each)
 		default:
 			texts = append(texts, strings.TrimPrefix(problems[i].Error(), "no response from "))
 		}
-		tested++
 	}
-	f := NewFact("path.addresses", "all", strings.Join(addresses, ", "), strings.Join(texts, "; "))
-	if reached < tested {
+	f := NewFact(name, "all", strings.Join(addresses, ", "), strings.Join(texts, "; "))
+	if tested := len(addresses) - len(untested); reached < tested {
 		f.Value = fmt.Sprintf("%d of %d", reached, tested)
+	} else if len(untested) > 0 {
+		f = unknown(name, "this machine has no route to "+strings.Join(untested, ", "))
 	}
 	return responses[first], &f, nil
 }
