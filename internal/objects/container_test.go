@@ -154,7 +154,7 @@ func TestCompanion_differsOnlyInPlacement(t *testing.T) {
 		change func(*v1.Echo)
 		fields []string // the fields that are expected to differ
 	}{
-		"minimal": {func(*v1.Echo) {}, []string{"Affinity", "Tolerations", "TopologySpreadConstraints"}},
+		"minimal": {func(*v1.Echo) {}, []string{"Affinity", "Tolerations"}},
 		// the same toleration
 		"everything": {support.EveryField, []string{"Affinity", "NodeSelector", "PriorityClassName", "TopologySpreadConstraints"}},
 	} {

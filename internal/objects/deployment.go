@@ -22,18 +22,10 @@ func deployment(echo *v1.Echo, config Config) any {
 	desired := &echo.Spec
 	spec := podSpec(echo, container(echo, config, serviceEnvironment(echo)...)).
 		WithNodeSelector(nodeSelector(desired.NodeSelector, config.Images.FirstParty(config.Images.Of(echo)))).
-		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](desired.Tolerations)...)
-	spec.WithTopologySpreadConstraints(
-		asConfigurations[corev1ac.TopologySpreadConstraintApplyConfiguration](desired.TopologySpreadConstraints)...)
-	if len(desired.TopologySpreadConstraints) == 0 { // by default, pods are spread evenly across nodes and zones if possible
-		for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
-			spec.WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
-				WithMaxSkew(1).
-				WithTopologyKey(key).
-				WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-				WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(echo))))
-		}
-	}
+		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](desired.Tolerations)...).
+		// Without constraints, the scheduler spreads the pods of one revision across nodes and zones, also where nodes have no zone label.
+		WithTopologySpreadConstraints(
+			asConfigurations[corev1ac.TopologySpreadConstraintApplyConfiguration](desired.TopologySpreadConstraints)...)
 	if desired.Affinity != nil {
 		spec.WithAffinity(asConfiguration[corev1ac.AffinityApplyConfiguration](desired.Affinity))
 	}

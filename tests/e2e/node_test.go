@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -48,6 +49,35 @@ var _ = Describe("a node that runs pods of an Echo", func() {
 		waitReady(ctx, here)
 		expectTold(ctx, Default, here)
 	}, SpecTimeout(20*time.Minute))
+})
+
+var _ = Describe("the two pods of an Echo on two nodes without zones", func() {
+	It("are on different nodes after a rollout", func(ctx SpecContext) {
+		const rollouts = 20
+		namespace := namespaces.New(ctx)
+		realcluster.StartHollowKubelet(ctx)
+		for range 2 {
+			realcluster.CreateHollowNode(ctx, k8s, namespace)
+		}
+		echo := support.Echo(namespace, "spread", realcluster.OnHollowNode(namespace), func(e *v1.Echo) { e.Spec.Replicas = new(int32(2)) })
+		createReady(ctx, echo)
+		apart := 0
+		for i := range rollouts {
+			edit(ctx, echo, func(s *v1.EchoSpec) { s.PodAnnotations = map[string]string{"example.org/rollout": strconv.Itoa(i)} })
+			waitReady(ctx, echo)
+			nodes := map[string]bool{}
+			for _, pod := range pods(ctx, Default, echo) {
+				if pod.Annotations["example.org/rollout"] == strconv.Itoa(i) {
+					nodes[pod.Spec.NodeName] = true
+				}
+			}
+			if len(nodes) == 2 {
+				apart++
+			}
+		}
+		AddReportEntry("rollouts after which the pods are on two nodes", ReportEntryVisibilityAlways, strconv.Itoa(apart))
+		Expect(apart).To(BeNumerically(">=", rollouts-1))
+	}, SpecTimeout(10*time.Minute))
 })
 
 // expectNotReady waits until an Echo's phase is Warning, its Ready condition is False for the given reason, and its message contains the

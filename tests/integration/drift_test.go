@@ -30,6 +30,8 @@ var _ = Describe("drift", func() {
 				e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true)}
 				e.Spec.Service.PortName, e.Spec.Service.AppProtocol = "web", "kubernetes.io/h2c"
 				e.Spec.CommonMetadata = &v1.CommonMetadata{Labels: v1.Labels{"team": "a"}, Annotations: v1.Annotations{"example.org/owner": "b"}}
+				e.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+					{MaxSkew: 1, TopologyKey: "rack", WhenUnsatisfiable: corev1.ScheduleAnyway}}
 			}))
 			child := get(ctx, Default, echo.Namespace, echo.Name, kind.DeepCopyObject().(client.Object))
 			before := metadataAndSpec(child)

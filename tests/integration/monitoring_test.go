@@ -94,7 +94,7 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 
 	// Charts for other echo servers set the same name and instance as an Echo.
 	It("no selector of an Echo selects the pods of another chart", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := support.Echo(own, "shared", everyServedField, monitored, func(e *v1.Echo) { e.Spec.TopologySpreadConstraints = nil })
+		echo := support.Echo(own, "shared", everyServedField, monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		service, deployment := named(&corev1.Service{}, echo), named(&appsv1.Deployment{}, echo)
 		budget, policy := named(&policyv1.PodDisruptionBudget{}, echo), named(&networkingv1.NetworkPolicy{}, echo)
@@ -116,7 +116,6 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		}{
 			"the Service":              {&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, []string{"echo"}},
 			"the Deployment":           {deployment.Spec.Selector, []string{"echo"}},
-			"the spread":               {deployment.Spec.Template.Spec.TopologySpreadConstraints[0].LabelSelector, []string{"echo"}},
 			"the budget":               {budget.Spec.Selector, []string{"echo"}},
 			"the status":               {scaled, []string{"echo"}},
 			"the NetworkPolicy":        {&policy.Spec.PodSelector, []string{"echo", "echo-companion"}},

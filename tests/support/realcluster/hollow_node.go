@@ -11,6 +11,7 @@ import (
 	"github.com/onsi/gomega/gexec"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -35,16 +36,17 @@ func CreateHollowNode(ctx context.Context, c client.Client, label string) string
 	GinkgoHelper()
 	plenty := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k"), corev1.ResourceMemory: resource.MustParse("10Ti"),
 		corev1.ResourcePods: resource.MustParse("10k")}
+	name := "hollow-" + utilrand.String(5)
 	node := &corev1.Node{
-		GenerateName: "hollow-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
-		Labels: map[string]string{HollowLabel: label, corev1.LabelOSStable: "linux"},
+		Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+		Labels: map[string]string{HollowLabel: label, corev1.LabelOSStable: "linux", corev1.LabelHostname: name}, // as a kubelet sets them
 		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: HollowLabel, Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{Capacity: plenty, Allocatable: plenty},
 	}
 	Expect(c.Create(ctx, node)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(c.Delete(ctx, node))).To(Succeed()) }, NodeTimeout(2*time.Minute))
-	Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+node.Name, "--timeout=3m")
-	return node.Name
+	Kubectl(ctx, "wait", "--for=condition=Ready", "node/"+name, "--timeout=3m")
+	return name
 }
 
 // StartHollowKubelet starts kwok, which stands in for the kubelet on hollow nodes. kwok stops at the end of the test.
