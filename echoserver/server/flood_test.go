@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -36,8 +37,8 @@ const (
 // TestRun_survivesFloods floods the real program with requests that could exhaust its memory. The program must stay below the memory limit,
 // and continue to serve other clients and probes.
 func TestRun_survivesFloods(t *testing.T) {
-	if testing.Short() {
-		t.Skip("each flood takes some seconds")
+	if os.Getenv("FLOODS") != "all" {
+		t.Skip("make flood")
 	}
 	for name, f := range floods() {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +59,8 @@ func TestRun_survivesFloods(t *testing.T) {
 // TestRun_survivesFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written.
 // While they wait, their memory counts toward the budget.
 func TestRun_survivesFloodsWithBlockedLog(t *testing.T) {
-	if testing.Short() {
-		t.Skip("each flood takes some seconds")
+	if os.Getenv("FLOODS") != "all" {
+		t.Skip("make flood")
 	}
 	all := floods()
 	maps.Copy(all, headerFloods(transport.DefaultHeaderBytes))

@@ -4,6 +4,10 @@
 fuzz: ## Send random requests to the echo server's parsers and handler, each for FUZZTIME.
 	@tools/make/fuzz ./echoserver/... $(FUZZTIME)
 
+.PHONY: flood
+flood: ## Flood the echo server with requests that could exhaust its memory. 3 minutes.
+	@FLOODS=all go test -trimpath -count=1 -timeout=30m -parallel=6 -run=TestRun_survivesFloods -v $(TESTFLAGS) ./echoserver/server | $(summary)
+
 .PHONY: test-clients
 test-clients: export PATH := $(PATH):/usr/sbin
 test-clients: ## Test the echo server with headless Chromium, behind nginx and HAProxy, with grpc-go and the Gateway API's clients. Screenshots go to CACHE.

@@ -1,9 +1,10 @@
 ##@ Release
 
-.PHONY: release
-release: ## Make the release VERSION in CHANNELS (candidate): the bundle, the catalog, and dist/. Pushes nothing.
-	@tools/release/make "$(VERSION)" $(subst $(comma), ,$(CHANNELS))
+.PHONY: release release-files
+release: release-files ## Make the release VERSION in CHANNELS (candidate): the bundle, the catalog, and dist/. Pushes nothing.
 	@cd tests/packaging && go test -trimpath -count=1 ./...
+release-files:
+	@tools/release/make "$(VERSION)" $(subst $(comma), ,$(CHANNELS))
 
 .PHONY: next-version
 next-version: ## Prepare the tree for VERSION, the next version to release.
