@@ -26,6 +26,7 @@ type stream struct {
 	// lines contains what the client has not read yet. A nil line ends the response.
 	lines chan []byte
 	rest  []byte // the unread rest of a line
+	read  bool   // whether the end has been read; decoders may read again after it
 	// kept is an event to send after the next event.
 	kept []byte
 }
@@ -140,10 +141,14 @@ func (s *stream) over() bool {
 
 // Read returns content that was sent. If there is none, Read waits for content until the request is canceled.
 func (s *stream) Read(into []byte) (int, error) {
+	if s.read {
+		return 0, io.EOF
+	}
 	if len(s.rest) == 0 {
 		select {
 		case s.rest = <-s.lines:
 			if s.rest == nil {
+				s.read = true
 				return 0, io.EOF
 			}
 		case <-s.ended:
