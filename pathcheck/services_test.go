@@ -28,37 +28,17 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// TestRun_services examines WebSockets, gRPC, and retries behind proxies.
-func TestRun_services(t *testing.T) {
-	address, _ := startEcho(t)
-	for name, w := range map[string]proxyCase{
-		"WebSocket": {[]string{"websocket"}, changes(nothing), map[string]string{"websocket.upgrade": probe.Yes,
-			"websocket.subprotocol": probe.Kept, "websocket.messages": probe.Kept}},
-		"no Upgrade": {[]string{"websocket"},
-			changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Upgrade"); r.Out.Header.Del("Connection") }),
-			map[string]string{"websocket.upgrade": probe.No}},
-		"a handshake that browsers refuse": {[]string{"websocket"}, changesResponses(changeAccept),
-			map[string]string{"websocket.upgrade": probe.Yes, "websocket.subprotocol": probe.Kept, "websocket.messages": "lost at 100B"}},
-		"WebSockets are refused": {[]string{"websocket"}, refuseIf(403,
-			func(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }), map[string]string{"websocket.upgrade": "refused 403"}},
-		"no sub-protocol": {[]string{"websocket"},
-			changes(func(r *httputil.ProxyRequest) { r.Out.Header.Del("Sec-Websocket-Protocol") }),
-			map[string]string{"websocket.subprotocol": probe.Dropped}},
-		"gRPC over HTTP/1": {[]string{"grpc"}, changes(nothing), map[string]string{"grpc.unary": probe.No}},
-		"gRPC":             {[]string{"grpc"}, overHTTP2, map[string]string{"grpc.unary": probe.Yes, "grpc.stream": "streamed"}},
-		"gRPC is refused": {[]string{"grpc"},
-			refuseIf(415, func(r *http.Request) bool { return r.Header.Get("Content-Type") == "application/grpc" }),
-			map[string]string{"grpc.unary": "refused 415"}},
-		"no retries":                      {[]string{"retries"}, changes(nothing), map[string]string{"retries.get": "0", "retries.post": "0"}},
-		"retries of GET":                  {[]string{"retries"}, retrying, map[string]string{"retries.get": "2", "retries.post": "0"}},
-		"a proxy that stops after errors": {[]string{"outlierDetection"}, outlierDetecting, map[string]string{"outlierDetection": "all"}},
-		"a proxy that ignores errors":     {[]string{"outlierDetection"}, changes(nothing), map[string]string{"outlierDetection": probe.None}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			expectFacts(t, check(t, Options{URL: serve(t, w.proxy(address)), Groups: w.groups}), w.facts)
-		})
+// TestRun_cacheOfAll checks that a cached response to an earlier request is not mistaken for the response to a later one.
+func TestRun_cacheOfAll(t *testing.T) {
+	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
+	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
+	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
+		Expect: []Expectation{expect("client.spoofable[X-Forwarded-For]", probe.NotFound)}})
+	if report.ExitCode() == 0 {
+		t.Error("the report claims that no one can spoof an address, but this is unknown")
 	}
+	expectFacts(t, report, map[string]string{"client.spoofable[X-Forwarded-For]": "", "client.requestID": "",
+		"request.query": probe.Kept})
 }
 
 func overHTTP2(address string) http.Handler {
@@ -67,122 +47,6 @@ func overHTTP2(address string) http.Handler {
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	proxy.Transport = transport
 	return proxy
-}
-
-// changeAccept replaces Sec-WebSocket-Accept in responses with the value for another request.
-func changeAccept(r *http.Response) error {
-	if r.StatusCode == http.StatusSwitchingProtocols {
-		r.Header.Set("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
-	}
-	return nil
-}
-
-// retrying returns a proxy that retries a GET request twice after a 503 response.
-func retrying(address string) http.Handler {
-	proxy := proxyTo(address, nothing)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for range 2 {
-			recorder := httptest.NewRecorder()
-			if r.Method != http.MethodGet {
-				break
-			}
-			if proxy.ServeHTTP(recorder, r); recorder.Code != http.StatusServiceUnavailable {
-				w.Header().Set(proof.ResponseHeader, recorder.Header().Get(proof.ResponseHeader))
-				w.Header().Set("Content-Type", recorder.Header().Get("Content-Type"))
-				w.Header().Set("X-Echo-Applied", recorder.Header().Get("X-Echo-Applied"))
-				_, _ = w.Write(recorder.Body.Bytes())
-				return
-			}
-		}
-		proxy.ServeHTTP(w, r)
-	})
-}
-
-// outlierDetecting returns a proxy that stops using the server after five 503 responses.
-func outlierDetecting(address string) http.Handler {
-	var failed atomic.Int64
-	proxy := proxyTo(address, nothing)
-	proxy.ModifyResponse = func(r *http.Response) error {
-		if r.StatusCode == http.StatusServiceUnavailable {
-			failed.Add(1)
-		}
-		return nil
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if failed.Load() >= 5 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	})
-}
-
-// TestRun_loadBalancing examines a proxy in front of two servers.
-func TestRun_loadBalancing(t *testing.T) {
-	one, _ := startEcho(t, "ECHO_POD_NAME=web-1")
-	two, _ := startEcho(t, "ECHO_POD_NAME=web-2")
-	var number atomic.Int64
-	inTurn := func(address string) http.Handler {
-		proxies := []http.Handler{proxyTo(address, nothing), proxyTo(two, nothing)}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxies[number.Add(1)%2].ServeHTTP(w, r) })
-	}
-	sticky := func(address string) http.Handler {
-		next := inTurn(address)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if cookie, err := r.Cookie("route"); err == nil && cookie.Value == "1" {
-				proxyTo(two, nothing).ServeHTTP(w, r)
-				return
-			}
-			http.SetCookie(w, &http.Cookie{Name: "route", Value: "1"})
-			next.ServeHTTP(w, r)
-		})
-	}
-	cookies := func(address string) http.Handler {
-		next := inTurn(address)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.SetCookie(w, &http.Cookie{Name: "visitor", Value: "1"})
-			next.ServeHTTP(w, r)
-		})
-	}
-	refused := func(address string) http.Handler {
-		next := cookies(address)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Cookie") != "" {
-				w.WriteHeader(http.StatusForbidden)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-	closing := func(address string) http.Handler {
-		next := inTurn(address)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Connection", "close")
-			next.ServeHTTP(w, r)
-		})
-	}
-	for name, c := range map[string]struct {
-		proxy func(string) http.Handler
-		facts map[string]string
-	}{
-		"in turn": {inTurn, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": probe.None, "loadBalancing.keepAlive": probe.Yes,
-			"loadBalancing.upstream": "reused"}},
-		"a cookie":                {sticky, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": "cookie"}},
-		"a cookie without effect": {cookies, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": probe.None}},
-		"cookies are refused":     {refused, map[string]string{"loadBalancing.pods": "2", "loadBalancing.affinity": ""}},
-		"closed connections":      {closing, map[string]string{"loadBalancing.keepAlive": probe.No}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := serve(t, c.proxy(one))
-			report := check(t, Options{URL: url, Groups: []string{"loadBalancing", "latency"}})
-			expectFacts(t, report, c.facts)
-			for _, each := range []string{"latency.p50", "latency.p99"} {
-				if f := report.fact(each); f == nil || !f.Detail {
-					t.Errorf("%s is %+v", each, f)
-				}
-			}
-		})
-	}
 }
 
 // TestRun_retriesWithCookies examines a proxy in front of two servers that chooses a server by a cookie. Without it, lookups reach only
@@ -384,26 +248,10 @@ func refuseIf(status int, wrong func(*http.Request) bool) func(string) http.Hand
 	})
 }
 
-// held returns a proxy that holds back each response until the response is complete.
-func held(address string) http.Handler {
-	proxy := proxyTo(address, nothing)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := httptest.NewRecorder()
-		proxy.ServeHTTP(recorder, r)
-		respondAs(w, recorder)
-	})
-}
-
 func respondAs(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
 	maps.Copy(w.Header(), recorded.Header())
 	w.WriteHeader(recorded.Code)
 	_, _ = w.Write(recorded.Body.Bytes())
-}
-
-// withoutHints returns a proxy that drops interim responses.
-func withoutHints(address string) http.Handler {
-	proxy := proxyTo(address, nothing)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxy.ServeHTTP(finalOnly{w}, r) })
 }
 
 type finalOnly struct{ http.ResponseWriter }
@@ -415,25 +263,6 @@ func (f finalOnly) WriteHeader(status int) {
 }
 
 func (f finalOnly) Unwrap() http.ResponseWriter { return f.ResponseWriter }
-
-// rangesServed returns a proxy that serves ranges from complete responses.
-func rangesServed(address string) http.Handler {
-	proxy := proxyTo(address, func(r *httputil.ProxyRequest) { r.Out.Header.Del("Range") })
-	proxy.ModifyResponse = func(r *http.Response) error {
-		if r.Request.Context().Value(http.ServerContextKey) != nil && strings.HasSuffix(r.Request.URL.Path, "/range") {
-			r.StatusCode = http.StatusPartialContent
-		}
-		return nil
-	}
-	return proxy
-}
-
-func compress(r *http.Response) error {
-	if !strings.Contains(r.Request.Header.Get("Accept-Encoding"), "gzip") || r.StatusCode != http.StatusOK {
-		return nil
-	}
-	return alwaysCompress(r)
-}
 
 // alwaysCompress compresses a response even if the request does not allow this.
 func alwaysCompress(r *http.Response) error {
@@ -449,11 +278,6 @@ func alwaysCompress(r *http.Response) error {
 	r.Header.Set("Content-Length", strconv.Itoa(b.Len()))
 	r.Body, r.ContentLength = io.NopCloser(&b), int64(b.Len())
 	return nil
-}
-
-// newCache returns a proxy that caches the responses for some paths.
-func newCache(address string) http.Handler {
-	return cacheOf(address, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/cache/") })
 }
 
 // cacheOf returns a proxy that caches the responses to certain requests, keyed by URI.

@@ -373,7 +373,7 @@ func clientAddressCases() []truthCase {
 				}
 			}
 		}},
-		{name: "addresses in responses are masked", truth: addressed(forwarded, "in front"), response: editBody(func(s string) string {
+		{name: "addresses in responses are masked", vague: true, truth: addressed(forwarded, "in front"), response: editBody(func(s string) string {
 			return regexp.MustCompile(`\d+\.\d+\.\d+\.\d+`).ReplaceAllString(s, "x.x.x.x")
 		}), request: func(r *httputil.ProxyRequest) { r.Out.Header.Set(forwarded, joined(r.In, forwarded, clientIP)) }},
 	}
