@@ -51,27 +51,28 @@ func (p Problem) String() string {
 func (p Problem) Headline() string { return Sentence(p.Text) }
 
 // Short returns a problem and other sentences in at most limit bytes. If they do not fit, it omits or shortens parts in this order: the
-// quote, the other sentences from last to first, and the problem's text.
+// quote, each other sentence that does not fit after the earlier ones, and the problem's text.
 func Short(limit int, p Problem, others ...string) string {
 	p.Text, p.Quote = trimmed(p.Text), plain(p.Quote)
-	for {
-		left := limit - len(Join(Problem{Text: p.Text, Advice: p.Advice}.String(), Join(others...)))
-		quoted := left - len(`: ""`)
-		switch {
-		case p.Quote != "" && quoted >= min(minQuote, len(p.Quote)):
-			p.Quote = elide(p.Quote, quoted)
-			return Join(p.String(), Join(others...))
-		case left >= 0:
-			p.Quote = ""
-			return Join(p.String(), Join(others...))
-		case len(others) > 0:
-			others = others[:len(others)-1]
-		case len(p.Text)+left >= minText:
-			p.Text, p.Quote = Truncate(p.Text, len(p.Text)+left), ""
-		default:
-			return Truncate(p.String(), limit)
+	short := Problem{Text: p.Text, Advice: p.Advice}.String()
+	if left := limit - len(short); left < 0 {
+		if p.Text, p.Quote = Truncate(p.Text, max(len(p.Text)+left, minText)), ""; len(p.String()) <= limit {
+			return p.String()
+		}
+		return Truncate(short, limit)
+	}
+	kept := ""
+	for _, other := range others {
+		if more := Join(kept, other); len(Join(short, more)) <= limit {
+			kept = more
 		}
 	}
+	quoted := limit - len(Join(short, kept)) - len(`: ""`)
+	if p.Quote == "" || quoted < min(minQuote, len(p.Quote)) {
+		return Join(short, kept)
+	}
+	p.Quote = elide(p.Quote, quoted)
+	return Join(p.String(), kept)
 }
 
 // Join joins the nonempty texts with spaces.
