@@ -144,7 +144,7 @@ func notesOn(echo *v1.Echo, seen Observation) []string {
 	}
 	if dropped := objects.DroppedTraffic(echo); len(dropped) > 0 {
 		add("The NetworkPolicy drops traffic from %s. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from.",
-			strings.Join(dropped, " and "))
+			list(dropped))
 	}
 	switch ingress := seen.Ingress; { // Ingress controllers set the address in the status of an Ingress
 	case seen.NoRoute != "":
@@ -167,20 +167,30 @@ func notesOn(echo *v1.Echo, seen Observation) []string {
 	return notes
 }
 
-// maxLine is the maximum length, in bytes, of a note on a check.
-const maxLine = 220
+// list joins items as an English list.
+func list(items []string) string {
+	if last := len(items) - 1; last > 1 {
+		return strings.Join(items[:last], ", ") + ", and " + items[last]
+	}
+	return strings.Join(items, " and ")
+}
+
+// maxLine is the maximum length, in bytes, of a note on a check. It leaves room for the number of ready pods.
+const maxLine = 270
 
 // checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a
 // separate reconciler handles checks. Each new result triggers another reconcile of the Echo.
 func checkNote(echo *v1.Echo) string {
-	for _, worst := range []struct {
-		result v1.CheckResult
-		words  string
-	}{{v1.CheckFailed, "failed"}, {v1.CheckUnknown, "has no result"}} {
-		for _, check := range echo.Status.Checks {
-			if check.Result == worst.result {
-				return message.Truncate(fmt.Sprintf("Check %s %s: %s", check.Name, worst.words, check.Message), maxLine)
-			}
+	for _, check := range echo.Status.Checks {
+		if check.Result == v1.CheckFailed {
+			return message.Short(maxLine, message.Problem{Text: fmt.Sprintf("Check %s failed: %s", check.Name, check.Message),
+				Advice: fmt.Sprintf("See the log of its pod on the Resources tab, or run 'kubectl logs -n %s -l app.kubernetes.io/instance=%s,%s=%s --tail=-1'.",
+					echo.Namespace, echo.Name, v1.CheckLabel, check.Name)})
+		}
+	}
+	for _, check := range echo.Status.Checks {
+		if check.Result == v1.CheckUnknown { // the message contains the advice
+			return message.Truncate(fmt.Sprintf("Check %s has no result: %s", check.Name, check.Message), maxLine)
 		}
 	}
 	return ""

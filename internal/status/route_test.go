@@ -193,7 +193,17 @@ func TestNotesOn(t *testing.T) {
 		"missing companions":        {func(*v1.Echo) {}, Observation{MissingCompanions: 2}, []string{"2 companions are missing. The events of the Echo may give the reasons."}},
 		"checks that passed":        {checks(v1.CheckPassed, v1.CheckPassed), Observation{}, nil},
 		"a check without a result":  {checks(v1.CheckPassed, v1.CheckUnknown), Observation{}, []string{"Check b has no result: Why."}},
-		"a check that failed":       {checks(v1.CheckUnknown, v1.CheckFailed, v1.CheckFailed), Observation{}, []string{"Check b failed: Why."}},
+		"a check that failed": {checks(v1.CheckUnknown, v1.CheckFailed, v1.CheckFailed), Observation{}, []string{"Check b failed: Why. " +
+			"See the log of its pod on the Resources tab, or run 'kubectl logs -n ns -l app.kubernetes.io/instance=x,echoes.example.com/check=b --tail=-1'."}},
+		"a check with many findings": {func(e *v1.Echo) {
+			e.Status.Checks = []v1.EchoCheckStatus{{Name: "a", Result: v1.CheckFailed, Message: strings.Repeat("A is 1, expected 2. ", 50)}}
+		}, Observation{}, []string{"Check a failed: A is 1, expected 2. A is 1, expected 2. A is 1, expected 2. A is 1, expected 2. A is 1, expected 2. A is 1,... " +
+			"See the log of its pod on the Resources tab, or run 'kubectl logs -n ns -l app.kubernetes.io/instance=x,echoes.example.com/check=a --tail=-1'."}},
+		"everything that a NetworkPolicy drops": {func(e *v1.Echo) {
+			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: new(true)}, corev1.ServiceTypeNodePort
+			e.Spec.Gateway, e.Spec.Monitoring = &v1.EchoGateway{Enabled: new(true)}, &v1.EchoMonitoring{Enabled: new(true)}
+		}, Observation{}, []string{"The NetworkPolicy drops traffic from the Gateways, node ports, and Prometheus. " +
+			"Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from."}},
 		"what a NetworkPolicy drops": {func(e *v1.Echo) {
 			e.Spec.NetworkPolicy, e.Spec.Service.Type = &v1.EchoNetworkPolicy{Enabled: new(true)}, corev1.ServiceTypeNodePort
 		}, Observation{}, []string{"The NetworkPolicy drops traffic from node ports. Add a namespaceSelector or an ipBlock for this traffic to spec.networkPolicy.from."}},

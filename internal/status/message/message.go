@@ -56,8 +56,8 @@ func Short(limit int, p Problem, others ...string) string {
 	p.Text, p.Quote = trimmed(p.Text), plain(p.Quote)
 	short := Problem{Text: p.Text, Advice: p.Advice}.String()
 	if left := limit - len(short); left < 0 {
-		if p.Text, p.Quote = Truncate(p.Text, max(len(p.Text)+left, minText)), ""; len(p.String()) <= limit {
-			return p.String()
+		if room := len(p.Text) + left; room >= minText {
+			return Join(Truncate(Capital(p.Text), room), p.Advice)
 		}
 		return Truncate(short, limit)
 	}

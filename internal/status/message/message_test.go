@@ -68,7 +68,7 @@ func TestShort(t *testing.T) {
 		"no room for all": {30, problem, []string{"A note.", count}, "No pods. Change it. A note."},
 		"a short note":    {50, problem, []string{"A note that is too long to fit.", "A note.", count}, "No pods. Change it. A note. 0 of 2 pods are ready."},
 		"a long text": {90, Problem{Text: strings.Repeat("x", 100), Advice: advice}, []string{count},
-			"X" + strings.Repeat("x", 74) + ". Change it."},
+			"X" + strings.Repeat("x", 74) + "... Change it."},
 		"nothing is wrong":      {40, Problem{}, []string{count}, count},
 		"a word without spaces": {10, Problem{Text: strings.Repeat("x", 100)}, nil, "Xxxxxxx..."},
 	} {
