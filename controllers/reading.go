@@ -76,8 +76,8 @@ func readLive(ctx context.Context, live client.Reader, echo *v1.Echo, c objects.
 		return object, err
 	}
 	if c.Desired != nil {
-		const advice = "Delete it, or give the Echo another name."
-		err = &objects.NameConflictError{Kind: c.Kind, Name: object.GetName(), For: "Echo", Advice: advice}
+		err = &objects.NameConflictError{Kind: c.Kind, Name: object.GetName(), For: "Echo",
+			Advice: "Delete it, or create an Echo with another name."}
 	}
 	return nil, err
 }

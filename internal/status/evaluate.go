@@ -201,13 +201,16 @@ func setCondition(status *v1.EchoStatus, condition metav1.Condition) {
 }
 
 // measure returns the status except for the phase, the message, and the conditions. Fields that the reconcile did not observe keep their
-// values. The external URL also keeps its value until the spec is applied.
+// values. The external URL also keeps its value until the spec is applied, or until the URLs no longer lead to the Echo's pods.
 func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status := echo.Status.DeepCopy()
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(objects.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
-	if seen.Service != nil { // the Service works regardless of other failures
+	switch {
+	case seen.NoDeployment || seen.Service == nil && failure.isNameConflict(): // no URL leads to the Echo's pods
+		status.URL, status.ExternalURL = "", ""
+	case seen.Service != nil: // the Service works regardless of other failures
 		status.URL = cmp.Or(objects.LiveURL(echo, seen.Service), status.URL)
 	}
 	if failure == nil && !echo.Spec.Paused {

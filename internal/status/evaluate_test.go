@@ -205,7 +205,7 @@ func TestEvaluate_explainsCause(t *testing.T) {
 	g.Expect(Evaluate(echo, Observation{}, Classify(errors.New("no")), time.Now()).Status.Pods).To(HaveLen(1))
 }
 
-// TestEvaluate_urlsOfAppliedSpec checks that the URLs in the status never come from an unapplied spec.
+// TestEvaluate_urlsOfAppliedSpec checks that the URLs in the status never come from an unapplied spec, and that they lead to the Echo's pods.
 func TestEvaluate_urlsOfAppliedSpec(t *testing.T) {
 	spec := v1.EchoSpec{Service: v1.EchoService{Port: 81}, Ingress: &v1.EchoIngress{Enabled: new(true), Host: "new.example.com"}}
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "other", Port: 1}, {Name: "http", Port: 82}}}}
@@ -213,16 +213,27 @@ func TestEvaluate_urlsOfAppliedSpec(t *testing.T) {
 	for name, c := range map[string]struct {
 		paused  bool
 		failure *Failure
+		without func(*Observation)
 		want    string
 	}{
 		"applied": {want: "http://e.ns.svc:81 http://new.example.com"},
-		"paused":  {paused: true, want: "http://e.ns.svc:82 http://old.example.com"},
+		"the Deployment's name is taken": {failure: Classify(&objects.NameConflictError{}),
+			without: func(o *Observation) { o.Deployment, o.NoDeployment = nil, true }, want: " "},
+		"the Service's name is taken": {failure: Classify(&objects.NameConflictError{}), without: func(o *Observation) { o.Service = nil }, want: " "},
+		"the Ingress's name is taken": {failure: Classify(&objects.NameConflictError{}), want: "http://e.ns.svc:82 http://old.example.com"},
+		"nothing can be read": {failure: Classify(errors.New("no")), without: func(o *Observation) { *o = Observation{} },
+			want: "http://before http://old.example.com"},
+		"paused": {paused: true, want: "http://e.ns.svc:82 http://old.example.com"},
 		"refused": {failure: &Failure{Reason: v1.ReasonInvalidSpec, Err: errors.New("x"), NoRetry: true},
 			want: "http://e.ns.svc:82 http://old.example.com"},
 	} {
 		echo := &v1.Echo{Namespace: "ns", Name: "e", Spec: spec}
 		echo.Spec.Paused = c.paused
 		echo.Status.URL, echo.Status.ExternalURL = "http://before", "http://old.example.com"
+		seen := seen
+		if c.without != nil {
+			c.without(&seen)
+		}
 		got := Evaluate(echo, seen, c.failure, time.Unix(0, 0)).Status
 		NewWithT(t).Expect(got.URL+" "+got.ExternalURL).To(Equal(c.want), name)
 	}

@@ -83,7 +83,7 @@ func remedyOtherCases() map[string]troubled {
 	pods, now := seenDeployment(done, 2, 2, 2), clock
 	return map[string]troubled{
 		"a class that is rejected": {reason: v1.ReasonInvalidSpec, err: failedRequest("Ingress", invalid), advice: "Change spec.ingress"},
-		"a name":                   {reason: v1.ReasonNameConflict, err: &objects.NameConflictError{Kind: "Service", Advice: "Delete it, or give the Echo another name."}, advice: "Delete it, or give the Echo another name"},
+		"a name":                   {reason: v1.ReasonNameConflict, err: &objects.NameConflictError{Kind: "Service", Advice: "Delete it, or create an Echo with another name."}, advice: "Delete it, or create an Echo with another name"},
 		"no permission": {reason: v1.ReasonForbidden,
 			err: failedRequest("Ingress", apierrors.NewForbidden(ingresses, "x", errors.New(`User "u" cannot patch resource "ingresses"`))), advice: "roles of the operator"},
 		"a webhook that is down": {reason: v1.ReasonApplyFailed, err: failedRequest("Ingress", errors.New(`failed calling webhook "w"`)), advice: "webhook's Service"},
