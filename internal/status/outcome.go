@@ -107,7 +107,7 @@ func failedOutcome(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 // pausedOutcome returns the outcome for a paused Echo. The operator does not change the Echo's objects, so the outcome compares the pods
 // with the Deployment's spec, not with the Echo's spec.
 func pausedOutcome(before *v1.EchoStatus, seen Observation, now time.Time) outcome {
-	const paused, advice = "The Echo is paused: changes are not applied.", "Set spec.paused to false to apply them."
+	const paused, advice = "The Echo is paused: changes are not applied.", "To apply them, turn off Paused (spec.paused: false)."
 	o := outcome{
 		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused, event: v1.EventNotReady,
 		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPaused, rollout: paused,

@@ -55,7 +55,7 @@ func TestEvaluate_explainsConditions(t *testing.T) {
 	const twoOfTwo, oneOfTwo, quiet = "2 of 2 pods are ready.", "1 of 2 pods are ready.", "False AsExpected"
 	const rolledOut, unchanged, incomplete = "All changes are rolled out.", "No change is being rolled out.", "The latest change has not been fully applied."
 	const isPaused, late = "The Echo is paused: changes are not applied.", "There has been no progress for 10 minutes."
-	const resume, look = " Set spec.paused to false to apply them.",
+	const resume, look = " To apply them, turn off Paused (spec.paused: false).",
 		" Check the log and the readiness probe of the pods: their container must listen on spec.port."
 	const starting, rolling = "The pods are starting: 1 of 2 are ready.", "A change is being rolled out: 1 of 2 pods are updated, and 1 are ready."
 	paused := func(e *v1.Echo) { e.Spec.Paused = true }

@@ -91,7 +91,7 @@ func remedyOtherCases() map[string]troubled {
 			change: behindGateway, advice: "Create it, or change spec.gateway.parentRefs"},
 		"no Gateway API": {reason: v1.ReasonGatewayAPIMissing, seen: Observation{Deployment: pods, Unserved: []Unserved{{Kind: "HTTPRoute"}}},
 			change: behindGateway, advice: "Install Gateway API"},
-		"paused before its first rollout": {reason: v1.ReasonPaused, change: func(e *v1.Echo) { e.Spec.Paused = true }, advice: "Set spec.paused to false"},
+		"paused before its first rollout": {reason: v1.ReasonPaused, change: func(e *v1.Echo) { e.Spec.Paused = true }, advice: "turn off Paused"},
 	}
 }
 
