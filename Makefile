@@ -251,7 +251,7 @@ docker-push docker-buildx: build
 install: ## Install the CustomResourceDefinition into the current cluster.
 	@kubectl=$$(tools/make/kubectl); \
 	"$$kubectl" kustomize config/crd | "$$kubectl" apply --server-side --force-conflicts -f -; \
-	"$$kubectl" wait --for=condition=Established --timeout=30s crd/echoes.example.com >/dev/null
+	KUBECTL=$$kubectl tools/make/wait-for-crds --timeout=30s crd/echoes.example.com
 
 .PHONY: uninstall
 uninstall: ## Delete all Echoes, then the CustomResourceDefinition, from the current cluster.

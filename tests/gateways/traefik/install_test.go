@@ -36,7 +36,7 @@ func installCRDs(ctx context.Context) {
 	GinkgoHelper()
 	folder := standardCRDs(ctx)
 	realcluster.Kubectl(ctx, "apply", "--server-side", "-f", folder)
-	realcluster.Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, waitTimeout)
+	realcluster.WaitForCRDs(ctx, "-f", folder, waitTimeout)
 }
 
 func deleteCRDs(ctx context.Context) {

@@ -25,7 +25,7 @@ func InstallPrometheus(ctx context.Context, namespace string) Prometheus {
 	folder := filepath.Dir(support.MonitoringCRDs(ctx)[0])
 	Kubectl(ctx, "apply", "--server-side", "-f", folder)
 	Kubectl(ctx, "label", "--overwrite", "-f", folder, support.TestLabel+"=true")
-	Kubectl(ctx, "wait", "--for=condition=Established", "-f", folder, "--timeout=5m")
+	WaitForCRDs(ctx, "-f", folder, "--timeout=5m")
 	manifest, err := os.ReadFile(filepath.Join(support.Root(), "tests", "support", "realcluster", "prometheus.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	KubectlInput(ctx, strings.ReplaceAll(string(manifest), "NAMESPACE", p.namespace), "apply", "-n", p.namespace, "-f", "-")

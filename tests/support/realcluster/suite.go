@@ -47,6 +47,15 @@ func Kubectl(ctx context.Context, arguments ...string) string {
 	return KubectlInput(ctx, "", arguments...)
 }
 
+// WaitForCRDs waits until the API server serves the CustomResourceDefinitions that the arguments of kubectl wait select. The conditions of a
+// new CustomResourceDefinition are null, which a wait for a condition reports as an error.
+func WaitForCRDs(ctx context.Context, arguments ...string) {
+	GinkgoHelper()
+	for _, state := range []string{"jsonpath={.status.conditions[0].type}", "condition=Established"} {
+		Kubectl(ctx, append([]string{"wait", "--for", state}, arguments...)...)
+	}
+}
+
 // TryKubectl runs kubectl, and returns its standard output. If kubectl fails, the returned error contains kubectl's standard error.
 // Gomega's Eventually can retry TryKubectl.
 func TryKubectl(ctx context.Context, arguments ...string) (string, error) {
