@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The columns of the list have no priority, because the OpenShift console also shows those that kubectl shows only with -o wide.
+// The columns of the list have no priority, because the OpenShift console also shows those that kubectl shows only with -o wide. They have
+// short values, because the console cuts the headings of narrow columns next to wide ones.
 
 // Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or use it as a backend that is known to work.
 //
@@ -19,7 +20,6 @@ import (
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Desired number of echo servers"
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`,description="Number of ready echo servers"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="Summary of the conditions in one word"
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the Ready condition"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="The name must have at most 63 lowercase letters, digits, or '-', start with a letter, and end with a letter or a digit. The Service has the same name.",fieldPath=".metadata.name"
 type Echo struct {

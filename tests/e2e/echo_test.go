@@ -20,7 +20,7 @@ var _ = Describe("an Echo", func() {
 	It("from the first sample runs two pods that respond", Serial, func(ctx SpecContext) {
 		applySample(ctx)
 		Expect(realcluster.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
-			`(?m)^NAME +DESIRED +READY +PHASE +REASON +AGE\ntest-echo +2 +2 +Ready +AllPodsReady +\S+$`))
+			`(?m)^NAME +DESIRED +READY +PHASE +AGE\ntest-echo +2 +2 +Ready +\S+$`))
 
 		echo := &v1.Echo{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: "test-echo"}, echo)).To(Succeed())

@@ -29,7 +29,7 @@ var _ = Describe("kubectl", func() {
 	It("prints the columns of Echoes", func(ctx SpecContext) {
 		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "printed"))
 		Expect(kubectl(ctx, "get", "echo", "-n", echo.Namespace)).To(MatchRegexp(
-			`^NAME +DESIRED +READY +PHASE +REASON +AGE\nprinted +2 +2 +Ready +AllPodsReady +\d+[sm]\S*\n$`))
+			`^NAME +DESIRED +READY +PHASE +AGE\nprinted +2 +2 +Ready +\d+[sm]\S*\n$`))
 	})
 
 	It("lists the events of an Echo, and describes it with its message", func(ctx SpecContext) {
