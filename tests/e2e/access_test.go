@@ -31,7 +31,8 @@ var _ = Describe("a user with the role", func() {
 			[]string{"get echoes", "list echoes", "watch echoes", "get echoes --subresource=status", "get echoes --subresource=scale"},
 			[]string{"create echoes", "update echoes --subresource=scale", "delete echoes", "patch echoes"}),
 		Entry("edit", SpecTimeout(5*time.Minute), "edit",
-			[]string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale"},
+			[]string{"get echoes", "create echoes", "patch echoes", "delete echoes", "deletecollection echoes", "update echoes --subresource=scale",
+				"get services --subresource=proxy", "get pods --subresource=log"}, // as in the quick start, and in messages
 			[]string{"update echoes --subresource=status", "patch echoes --subresource=status", "update echoes --subresource=finalizers"}),
 		Entry("admin", SpecTimeout(5*time.Minute), "admin",
 			[]string{"create echoes", "deletecollection echoes", "patch echoes --subresource=scale", "get echoes --subresource=status",

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,6 +91,11 @@ func problems(schema map[string]any, d Descriptor) []string {
 		"array":   `io\.kubernetes\.conditions`,
 	}
 	supported := regexp.MustCompile(`^urn:alm:descriptor:(com\.tectonic\.ui:(advanced|hidden|fieldDependency:.+)|` + widgets[kind] + `)$`)
+	if kind == "boolean" && !slices.ContainsFunc([]string{"booleanSwitch", "hidden"}, func(widget string) bool {
+		return slices.Contains(d.XDescriptors, tectonic+widget)
+	}) {
+		all = append(all, "it is a checkbox in the form, unlike other boolean fields")
+	}
 	var choices []any
 	for _, x := range d.XDescriptors {
 		if !supported.MatchString(x) {
@@ -187,8 +194,8 @@ func textsOf(spec consolev1.ConsoleQuickStartSpec) []string {
 	return texts
 }
 
-// TestQuickStart_canBeCopied checks the strings that users can copy. Each block must be the complete or partial YAML of an Echo, and each
-// command must send a request to the first task's Echo.
+// TestQuickStart_canBeCopied checks the strings that users can copy. Each block must be the complete or partial YAML of an Echo. The commands
+// need only what each project has: they let users read the definition, and send requests to the first task's Echo, as the role edit allows.
 func TestQuickStart_canBeCopied(t *testing.T) {
 	var allBlocks, allCommands []string
 	for _, text := range textsOf(quickStart(t)) {
@@ -207,8 +214,33 @@ func TestQuickStart_canBeCopied(t *testing.T) {
 			t.Errorf("the block is\n%s", block)
 		}
 	}
-	if diff := cmp.Diff([]string{"curl -s http://first", "curl -si http://first"}, allCommands); diff != "" || len(allBlocks) != 1 {
+	const get = `oc get --raw "/api/v1/namespaces/$(oc project -q)/services/first:80/proxy/"`
+	want := []string{"oc adm policy add-cluster-role-to-group echoes.example.com-v1-crdview system:authenticated", get, get}
+	if diff := cmp.Diff(want, allCommands); diff != "" || len(allBlocks) != 1 {
 		t.Errorf("there are %d blocks; commands: %s", len(allBlocks), diff)
+	}
+}
+
+// TestDocs_translateCommandsOfMessages checks that the documentation names the console's counterpart of each command in a message, and the
+// command with which an administrator lets developers see whole pages.
+func TestDocs_translateCommandsOfMessages(t *testing.T) {
+	page, err := os.ReadFile(root + "/docs/reference/console.md")
+	files, _ := filepath.Glob(root + "/internal/status/*.go")
+	commands := []string{"oc adm policy add-cluster-role-to-group echoes.example.com-v1-crdview system:authenticated"}
+	for _, file := range files {
+		text, unreadable := os.ReadFile(file)
+		err = errors.Join(err, unreadable)
+		for _, found := range regexp.MustCompile(`'(kubectl [a-z]+(?: [a-z]+\b| --previous)?)`).FindAllStringSubmatch(string(text), -1) {
+			commands = append(commands, "`"+found[1]+"`")
+		}
+	}
+	if err != nil || len(commands) < 6 {
+		t.Fatalf("the commands are %q: %v", commands, err)
+	}
+	for _, command := range commands {
+		if !strings.Contains(string(page), command) {
+			t.Errorf("docs/reference/console.md does not contain %s", command)
+		}
 	}
 }
 
@@ -274,10 +306,10 @@ func TestCopied(t *testing.T) {
 // pages returns the names of the console's pages, buttons, and fields. It also returns the menu paths with which the first step of a task
 // may begin. Every page has the menu, but not every page has a project bar.
 func pages() (words, begin []string) {
-	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Workloads", "Pods"}
-	ofPod, ofOperator := []string{"Terminal"}, []string{"Echo Operator", "Echo", "Create Echo", "Name", "Create", "first"}
+	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Software Catalog", "+Add", "Operator Backed", "Topology", "Copy login command"}
+	ofOperator := []string{"Echo Operator", "Echo", "Current namespace only", "Create Echo", "Name", "Create", "first"}
 	ofEcho := []string{"Status", "Message", "Resources", "YAML", "Save", "Ingress", "Actions", "Delete Echo"}
-	return slices.Concat(menus, ofPod, ofOperator, ofEcho), []string{"Ecosystem > Installed Operators", "Workloads > Pods"}
+	return slices.Concat(menus, ofOperator, ofEcho), []string{"Ecosystem > Installed Operators", "Copy login command"}
 }
 
 func TestQuickStart_namesPages(t *testing.T) {
@@ -296,6 +328,10 @@ func TestQuickStart_namesPages(t *testing.T) {
 	for _, task := range spec.Tasks {
 		if first := bold.FindStringSubmatch(task.Description); first == nil || !slices.Contains(begin, first[1]) {
 			t.Errorf("the task %q begins at %q instead of the menu", task.Title, first)
+		}
+		// The tab lists the Echoes of all namespaces, which a developer may not read.
+		if strings.Contains(strings.ReplaceAll(task.Description, "the **Echo** tab, **Current namespace only**", ""), "**Echo** tab") {
+			t.Errorf("the task %q opens the list of all Echoes", task.Title)
 		}
 	}
 }
