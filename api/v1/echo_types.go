@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The columns of the list have no priority, because the OpenShift console also shows those that kubectl shows only with -o wide. They have
-// short values, because the console cuts the headings of narrow columns next to wide ones.
+// The OpenShift console lists columns with any priority, and next to columns with long values, it cuts the headings of the others.
 
 // Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or use it as a backend that is known to work.
 //

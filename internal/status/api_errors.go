@@ -70,8 +70,6 @@ func Classify(err error) *Failure {
 // Silent reports whether a failure leaves the status unchanged. Silent returns false for a nil failure.
 func (f *Failure) Silent() bool { return f != nil && (f.Reason == nil || f.Tolerated) }
 
-func (f *Failure) isNameConflict() bool { return f != nil && f.Reason == v1.ReasonNameConflict }
-
 // RetriedFirst returns the error with the earliest retry, given the errors from independent parts of a reconcile. This way, no part waits
 // for another part's later retry. RetriedFirst ignores nil errors.
 func RetriedFirst(errs []error) error {

@@ -194,12 +194,11 @@ func checkTransitions(echo *v1.Echo, after []v1.EchoCheckStatus) []Transition {
 
 // findCheck returns the status of a check, or, if there is none, a status that contains only the name.
 func findCheck(checks []v1.EchoCheckStatus, name string) v1.EchoCheckStatus {
-	for _, check := range checks {
-		if check.Name == name {
-			return check
-		}
+	i := slices.IndexFunc(checks, func(check v1.EchoCheckStatus) bool { return check.Name == name })
+	if i < 0 {
+		return v1.EchoCheckStatus{Name: name}
 	}
-	return v1.EchoCheckStatus{Name: name}
+	return checks[i]
 }
 
 // AllChecksNamed reports whether an Echo's status names all of the Echo's checks.

@@ -207,10 +207,9 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	status.ObservedGeneration = echo.Generation
 	status.Selector = labels.SelectorFromSet(objects.SelectorLabels(echo)).String()
 	measureObjects(status, seen)
-	switch {
-	case seen.NoDeployment || seen.Service == nil && failure.isNameConflict(): // no URL leads to the Echo's pods
-		status.URL, status.ExternalURL = "", ""
-	case seen.Service != nil: // the Service works regardless of other failures
+	if isTaken := failure != nil && failure.Reason == v1.ReasonNameConflict; seen.NoDeployment || isTaken && seen.Service == nil {
+		status.URL, status.ExternalURL = "", "" // they would not lead to the Echo's pods
+	} else if seen.Service != nil { // the Service works regardless of other failures
 		status.URL = cmp.Or(objects.LiveURL(echo, seen.Service), status.URL)
 	}
 	if failure == nil && !echo.Spec.Paused {

@@ -175,23 +175,20 @@ func list(items []string) string {
 	return strings.Join(items, " and ")
 }
 
-// maxLine is the maximum length, in bytes, of a note on a check. It leaves room for the number of ready pods.
-const maxLine = 270
-
 // checkNote returns the worst result of an Echo's checks, or an empty string if all have passed. It uses the previous status, because a
 // separate reconciler handles checks. Each new result triggers another reconcile of the Echo.
 func checkNote(echo *v1.Echo) string {
+	const limit = 270 // leaves room for the number of ready pods
+	unknown := ""
 	for _, check := range echo.Status.Checks {
-		if check.Result == v1.CheckFailed {
-			return message.Short(maxLine, message.Problem{Text: fmt.Sprintf("Check %s failed: %s", check.Name, check.Message),
-				Advice: fmt.Sprintf("See the log of its pod on the Resources tab, or run 'kubectl logs -n %s -l app.kubernetes.io/instance=%s,%s=%s --tail=-1'.",
-					echo.Namespace, echo.Name, v1.CheckLabel, check.Name)})
+		switch {
+		case check.Result == v1.CheckFailed:
+			return message.Short(limit, message.Problem{Text: fmt.Sprintf("Check %s failed: %s", check.Name, check.Message),
+				Advice: fmt.Sprintf("See the log of its pod on the Resources tab, or run "+
+					"'kubectl logs -n %s -l app.kubernetes.io/instance=%s,%s=%s --tail=-1'.", echo.Namespace, echo.Name, v1.CheckLabel, check.Name)})
+		case check.Result == v1.CheckUnknown && unknown == "": // the message contains the advice
+			unknown = message.Truncate(fmt.Sprintf("Check %s has no result: %s", check.Name, check.Message), limit)
 		}
 	}
-	for _, check := range echo.Status.Checks {
-		if check.Result == v1.CheckUnknown { // the message contains the advice
-			return message.Truncate(fmt.Sprintf("Check %s has no result: %s", check.Name, check.Message), maxLine)
-		}
-	}
-	return ""
+	return unknown
 }

@@ -11,23 +11,15 @@ import (
 
 // These are the limits for messages, in bytes.
 const (
-	// MaxStatus is the maximum length of a status message, which the console shows at the top of a page.
-	MaxStatus = 300
-	// MaxCheck is the maximum length of a check's message.
-	MaxCheck = 1024
-	// MaxCondition is the maximum length of a condition's message.
-	MaxCondition = 32768
+	MaxStatus    = 300   // of a status message, which the console shows at the top of a page
+	MaxCheck     = 1024  // of a check's message
+	MaxCondition = 32768 // of a condition's message
+	minQuote     = 24    // a shorter part of a quote explains nothing, so the quote is omitted
+	minText      = 60    // a problem's text is not cut to fewer bytes
 )
 
 // Ellipsis replaces the part that is cut from a string.
 const Ellipsis = "..."
-
-const (
-	// minQuote is the minimum length of a quote that still explains something. Shorter quotes are omitted.
-	minQuote = 24
-	// minText is the minimum length to which a problem's text is cut. Less important sentences are omitted first.
-	minText = 60
-)
 
 // Problem describes what is wrong with an Echo, and what to do about it. The zero value means that no problem is known.
 type Problem struct {
