@@ -38,8 +38,8 @@ var _ = Describe("a name that is taken", func() {
 		echo := support.Echo(foreign.GetNamespace(), foreign.GetName())
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		expectFailed(ctx, echo, v1.ReasonNameConflict, ContainSubstring("taken already exists, was not created for this Echo"))
-		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
-			haveCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonNameConflict))
+		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(And(HaveField("Status.URL", BeEmpty()),
+			haveCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonNameConflict)))
 		expectUntouched(ctx, k8s, foreign)
 		Expect(childrenOf(ctx, echo)).To(Equal(earlier), "only children that are created before it")
 

@@ -91,11 +91,6 @@ func problems(schema map[string]any, d Descriptor) []string {
 		"array":   `io\.kubernetes\.conditions`,
 	}
 	supported := regexp.MustCompile(`^urn:alm:descriptor:(com\.tectonic\.ui:(advanced|hidden|fieldDependency:.+)|` + widgets[kind] + `)$`)
-	if kind == "boolean" && !slices.ContainsFunc([]string{"booleanSwitch", "hidden"}, func(widget string) bool {
-		return slices.Contains(d.XDescriptors, tectonic+widget)
-	}) {
-		all = append(all, "it is a checkbox in the form, unlike other boolean fields")
-	}
 	var choices []any
 	for _, x := range d.XDescriptors {
 		if !supported.MatchString(x) {
