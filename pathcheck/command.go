@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/echo-operator/echo-operator/internal/certificates"
 	"github.com/echo-operator/echo-operator/internal/process"
@@ -42,7 +43,7 @@ type Command struct {
 func (c *Command) Flags(flags *pflag.FlagSet) {
 	all, optIn := GroupNames()
 	flags.StringVar(&c.address, "address", "",
-		"the `ADDRESS` to which requests are sent, with an optional port, instead of the address from DNS")
+		"the `ADDRESS` to which requests are sent directly, with an optional port, instead of the address from DNS")
 	flags.StringVar(&c.source, "source", "", "the `ADDRESS` from which requests are sent, on a machine with several addresses")
 	flags.StringVar(&c.name, "name", "", "the Echo that must respond, as `NAMESPACE/NAME`; empty means any")
 	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
@@ -143,6 +144,9 @@ func (c *Command) options(url, version string) (*Options, error) {
 	}
 	if _, err := wire.ParseTarget("http://localhost", o.Address); err != nil {
 		return nil, fmt.Errorf("--address: %w", err)
+	}
+	if u, err := verdict.ParseURL(url); err == nil && c.address == "" { // Run reports that the URL is not valid
+		o.Proxy, _ = httpproxy.FromEnvironment().ProxyFunc()(u) // fails only in CGI programs
 	}
 	var err error
 	if o.Echo, err = parseName(c.name); err != nil {

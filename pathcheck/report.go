@@ -2,6 +2,7 @@ package pathcheck
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -43,7 +44,8 @@ func FactTable() []Definition { return probe.FactTable() }
 type Report struct {
 	Version   string      `json:"version"`
 	URL       string      `json:"url"`
-	Address   string      `json:"address"` // the address to which the requests were sent
+	Address   string      `json:"address"`         // the address to which the requests were sent
+	Proxy     string      `json:"proxy,omitempty"` // the host and port of the forward proxy through which the requests were sent
 	Echo      string      `json:"echo,omitempty"`
 	From      From        `json:"from"`
 	Time      time.Time   `json:"time"`
@@ -138,7 +140,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.From.Host != "" {
 		from = probe.Printable(r.From.Host) + " " + from
 	}
-	fmt.Fprintf(&b, "%s, at %s\nfrom %s, %s\n%d requests, %d bytes, %s\n\n", probe.Printable(r.URL), probe.Printable(r.Address), from,
+	at := strings.TrimSpace(r.Address + " " + probe.Through(r.Proxy))
+	fmt.Fprintf(&b, "%s, at %s\nfrom %s, %s\n%d requests, %d bytes, %s\n\n", probe.Printable(r.URL), probe.Printable(at), from,
 		r.From.Note, r.Requests, r.Bytes, r.Took)
 	if r.Problem != "" {
 		fmt.Fprintf(&b, "Nothing was tested: %s\n", r.Problem)
@@ -261,7 +264,7 @@ func (r *Report) Verdict() []byte {
 		}
 	}
 	if v.Silent != "" {
-		v.Address = probe.Cut(probe.Printable(r.Address), verdict.MaxText)
+		v.Address = probe.Cut(probe.Printable(cmp.Or(r.Proxy, r.Address)), verdict.MaxText)
 	}
 	for _, each := range r.Expected {
 		switch {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type Options struct {
 	Address string     // if not empty, replaces the address from DNS
 	Service string     // the URL of the Echo's Service, queried once if the URL is silent; may be empty
 	Source  netip.Addr // the address from which requests are sent; with the zero value, the system chooses
+	Proxy   *url.URL   // the forward proxy through which requests to the URL are sent; may be nil
 	Echo    proof.Echo // the Echo that must respond; the zero value accepts any
 	Groups  []string   // the groups to examine; empty means all except the opt-in groups
 	CA      []byte     // PEM certificates that are trusted in addition to the browsers' roots
@@ -75,6 +77,11 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	if o.Source.IsValid() {
 		t.Source = net.TCPAddrFromAddrPort(netip.AddrPortFrom(o.Source, 0))
 	}
+	if o.Proxy != nil {
+		if t.Proxy, err = wire.NewProxy(*o.Proxy, o.CA); err != nil {
+			return nil, err
+		}
+	}
 	if len(o.Headers) > 0 { // headers may contain secrets, so over HTTPS they are sent only to a server with a trusted certificate
 		if t.Roots, err = wire.Roots(o.CA); err != nil {
 			return nil, err
@@ -82,6 +89,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	}
 	c := &wire.Client{Target: t, Limits: cmp.Or(o.limits, wire.NewLimits()), Echo: o.Echo, Agent: "echo-pathcheck/" + o.Version, Headers: o.Headers}
 	report := newReport(o, t.Dial)
+	report.Proxy = t.Proxy.Address
 	engine := probe.NewEngine()
 	switch k, err := probe.Meet(ctx, c, engine); {
 	case k == nil:

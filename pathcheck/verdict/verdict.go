@@ -29,7 +29,7 @@ type Verdict struct {
 	Problem string `json:"problem,omitempty"`
 	// Silent names the part of the path that gave no response at all. It is empty if the URL gave a response, or if DNS returned an error.
 	Silent Silence `json:"silent,omitempty"`
-	// Address is the host and port to which the URL leads. It is set if Silent is set.
+	// Address is the host and port to which the URL leads, or the host and port of the forward proxy. It is set if Silent is set.
 	Address string `json:"address,omitempty"`
 	// Facts is the number of facts that were found.
 	Facts int `json:"facts"`

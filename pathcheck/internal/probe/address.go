@@ -26,8 +26,9 @@ func addressHeaders() []string {
 		"WL-Proxy-Client-IP"} // WebLogic
 }
 
-// decideAddress determines whether the client's address arrives, and how.
-func decideAddress(local netip.Addr, e *wire.Description) []Fact {
+// decideAddress determines whether the client's address arrives, and how. If requests go through a forward proxy, the path
+// begins at the proxy, and only the proxy knows its address there.
+func decideAddress(local netip.Addr, through string, e *wire.Description) []Fact {
 	sent := local.String()
 	facts := func(value, by, received string) []Fact {
 		return []Fact{NewFact("client.address", value, sent, received), NewFact("client.address.by", by, sent, received)}
@@ -35,7 +36,10 @@ func decideAddress(local netip.Addr, e *wire.Description) []Fact {
 	unknowns := func(reason string) []Fact {
 		return []Fact{unknown("client.address", reason), unknown("client.address.by", reason)}
 	}
-	if e.Peer() == local {
+	switch {
+	case through != "":
+		return unknowns(through)
+	case e.Peer() == local:
 		return facts(Kept, "connection", "a connection from "+sent)
 	}
 	var by, hidden string

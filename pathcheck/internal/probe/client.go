@@ -14,7 +14,7 @@ import (
 // ExamineClient examines how the client appears to the Echo behind the proxies.
 func ExamineClient(ctx context.Context, g *Group) error {
 	g.plainAll(func(e *wire.Description) []Fact {
-		return append(decideAddress(g.Known.Plain.Local.Addr(), e), decideReported(&g.Target, e)...)
+		return append(decideAddress(g.Known.Plain.Local.Addr(), Through(g.Proxy.Address), e), decideReported(&g.Target, e)...)
 	})
 	parts := []part{examineSpoofing, examineRemoving}
 	for _, each := range identifiers() {

@@ -55,6 +55,9 @@ func choose(condition bool, first, second string) string {
 	return second
 }
 
+// Through returns a phrase that names a forward proxy, or an empty string if there is none.
+func Through(proxy string) string { return choose(proxy == "", "", "through the proxy "+proxy) }
+
 // unknown returns a fact without a value.
 func unknown(name, reason string) Fact { return Fact{Name: name, Received: reason} }
 

@@ -87,7 +87,7 @@ func meet(ctx context.Context, c *wire.Client, requests int) (*wire.Response, er
 	}
 	switch {
 	case err != nil:
-		return nil, &noResponse{c.Dial, err}
+		return nil, &noResponse{strings.TrimSpace(c.Dial + " " + Through(c.Proxy.Address)), err}
 	case !a.Proven:
 		return nil, stranger(c, a)
 	}
@@ -156,7 +156,11 @@ func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
+	if c.Proxy.Address == "" {
+		c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
+	} else {
+		addresses = new(unknown("path.addresses", Through(c.Proxy.Address)))
+	}
 	k := &Known{Plain: a, Addresses: addresses}
 	g := &Group{Client: c, Engine: e, Known: k}
 	if err := k.sample(ctx, g); err != nil {

@@ -105,14 +105,14 @@ func TestDecideAddress(t *testing.T) {
 	} {
 		e := &wire.Description{Headers: c.headers}
 		e.Client.RemoteAddress = c.peer
-		facts := decideAddress(local, e)
+		facts := decideAddress(local, "", e)
 		expectValue(t, name, facts[0], c.value)
 		expectValue(t, name, facts[1], c.how)
 	}
 	for header, value := range map[string]string{"Forwarded": `for="[2001:db8::1]:80"`, "X-Forwarded-For": "[2001:DB8::1]",
 		"Cloudfront-Viewer-Address": "2001:db8:0:0:0:0:0:1:443", "X-Client-Ip": "2001:db8::1:443", "X-Real-Ip": "2001:db8::1"} {
 		six := &wire.Description{Headers: http.Header{header: {value}}}
-		expectValue(t, header, decideAddress(netip.MustParseAddr("2001:db8::1"), six)[0], Kept)
+		expectValue(t, header, decideAddress(netip.MustParseAddr("2001:db8::1"), "", six)[0], Kept)
 	}
 }
 

@@ -22,6 +22,7 @@ type Target struct {
 	Dial   string   // host and port
 	Base   string   // the Echo's path, which does not end in a slash
 	Source net.Addr // the address from which requests are sent; nil means that the system chooses
+	Proxy  Proxy    // through which requests are sent
 
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)  // nil means net.Dialer
 	Lookup      func(ctx context.Context, network, host string) ([]netip.Addr, error) // nil means that Dial has the only address
@@ -50,10 +51,10 @@ func ParseTarget(text, address string) (Target, error) {
 }
 
 // Addresses returns the hosts and ports that DNS returns for the target's name. It omits loopback addresses, because clients of a local
-// server try all of them. Connect reports the errors of DNS.
+// server try all of them. Behind a forward proxy, only the proxy looks up the name. Connect reports the errors of DNS.
 func (t *Target) Addresses(ctx context.Context) (addresses []string) {
 	host, port, _ := net.SplitHostPort(t.Dial)
-	if t.Lookup == nil {
+	if t.Lookup == nil || t.Proxy.Address != "" {
 		return nil
 	}
 	found, _ := t.Lookup(ctx, "ip", host)
@@ -71,11 +72,14 @@ func (t *Target) Connect(ctx context.Context, l *Limits) (net.Conn, error) {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: Timeout, LocalAddr: t.Source}).DialContext
 	}
-	c, err := dial(ctx, "tcp", t.Dial)
+	c, err := dial(ctx, "tcp", cmp.Or(t.Proxy.Address, t.Dial))
 	if err != nil {
 		return nil, err
 	}
-	return &countedConn{c, l}, nil
+	if c = (&countedConn{c, l}); t.Proxy.Address != "" {
+		return t.Proxy.tunnel(ctx, c, t.Dial)
+	}
+	return c, nil
 }
 
 // TLSConfig returns the TLS settings for the given protocols. Without roots, the client does not verify the certificate, because a fact
