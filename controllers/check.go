@@ -122,7 +122,7 @@ func (r *CheckReconciler) converge(ctx context.Context, echo *v1.Echo) (status.C
 func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service,
 	pods []*objects.Pod) (status.CheckRuns, error) {
 	seen := status.CheckRuns{Pods: pods}
-	child, err := objects.Check(echo, check, service, r.Images)
+	child, err := objects.Check(echo, check, service, r.Images, r.Proxies)
 	if err != nil {
 		return seen, err
 	}
@@ -132,6 +132,7 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels, but the CronJob still runs
 	}
 	seen.Hash = objects.CheckHash(child)
+	_, seen.LacksProxy = objects.CheckProxy(echo, check, r.Proxies)
 	live, err := r.readOwned(ctx, from, echo, child)
 	if err != nil {
 		return seen, err

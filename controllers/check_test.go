@@ -73,18 +73,35 @@ func TestCheckReconciler_readsServiceOfEcho(t *testing.T) {
 		service := OwnedService(echo)
 		service.Spec.InternalTrafficPolicy = &policy
 		w := New(t, echo, service)
-		var arguments []string
-		w.Dependencies.Client = interceptor.NewClient(w.Cache, interceptor.Funcs{
-			Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
-				body, err := patch.Data(object)
-				job := &batchv1.CronJob{}
-				err = errors.Join(err, json.Unmarshal(body, job))
-				arguments = job.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Args
-				return err
-			}})
-		reconcileChecks(t, w)
+		arguments := appliedContainer(t, w).Args
 		NewWithT(t).Expect(slices.Contains(arguments, "--own-service=http://x.ns.svc")).To(Equal(connects), "%s: %q", policy, arguments)
 	}
+}
+
+// TestCheckReconciler_proxy checks that a CronJob contains the operator's forward proxy unless its URL contains a password.
+func TestCheckReconciler_proxy(t *testing.T) {
+	for proxy, want := range map[string][]corev1.EnvVar{"": nil, "http://u:secret@proxy:3128": nil,
+		"http://proxy:3128": {{Name: "HTTP_PROXY", Value: "http://proxy:3128"}}} {
+		w := New(t, StoredEcho(func(e *v1.Echo) {
+			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://shop.example.com", DeadlineSeconds: 60}}
+			e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+		}))
+		w.Dependencies.Policy.AnyCheckURL, w.Dependencies.Proxies.HTTPProxy = true, proxy
+		NewWithT(t).Expect(appliedContainer(t, w).Env).To(Equal(want), proxy)
+	}
+}
+
+// appliedContainer reconciles the checks, and returns the container in the CronJob that the operator applies.
+func appliedContainer(t *testing.T, w *World) corev1.Container {
+	t.Helper()
+	job := &batchv1.CronJob{}
+	w.Dependencies.Client = interceptor.NewClient(w.Cache, interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+			body, err := patch.Data(object)
+			return errors.Join(err, json.Unmarshal(body, job))
+		}})
+	reconcileChecks(t, w)
+	return job.Spec.JobTemplate.Spec.Template.Spec.Containers[0]
 }
 
 // TestCheckReconciler_refusesCheck checks that a check has no CronJob if its pods violate the operator's Pod Security Standard, or if one of

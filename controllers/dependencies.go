@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,6 +40,8 @@ type Dependencies struct {
 	Recorder events.EventRecorder
 	// Images holds the images configured for the operator.
 	Images objects.Images
+	// Proxies holds the forward proxies that the environment of the operator names.
+	Proxies httpproxy.Config
 	// TLS holds the cluster's requirements for TLS endpoints.
 	TLS objects.TLSProfile
 	// Routes is true if the cluster serves OpenShift Routes.

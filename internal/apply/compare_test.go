@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/net/http/httpproxy"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -350,6 +352,25 @@ func TestCompare_matchesAppliedChild(t *testing.T) {
 	}
 }
 
+// TestCompare_proxyOfCheck checks that the CronJob of a check is applied once if the operator has a forward proxy, and once after it has none.
+func TestCompare_proxyOfCheck(t *testing.T) {
+	checkWith := func(proxies httpproxy.Config) objects.Child {
+		child, err := objects.Check(support.Echo("ns", "x"), &v1.EchoCheck{Name: "path", URL: "https://x.example.com", Schedule: "@hourly"}, nil,
+			objects.Images{PathCheck: "pathcheck:1"}, proxies)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		return child
+	}
+	direct, proxied := checkWith(httpproxy.Config{}), checkWith(httpproxy.Config{HTTPSProxy: "proxy:3128"})
+	s := store(t, direct)
+	s.expectMatch(t, direct, true)
+	s.expectMatch(t, proxied, false)
+	s.apply(t, proxied)
+	s.expectMatch(t, proxied, true)
+	s.expectMatch(t, direct, false)
+	s.apply(t, direct)
+	s.expectMatch(t, direct, true)
+}
+
 // compared returns the children except the companion. The operator does not compare the fields of a companion, but replaces the companion
 // if its digest differs.
 func compared(all []objects.Child) []objects.Child {
@@ -591,7 +612,7 @@ var serverTypes = sync.OnceValue(func() managedfields.TypeConverter { return app
 
 func testScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	types := runtime.NewSchemeBuilder(appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme)
+	types := runtime.NewSchemeBuilder(appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme)
 	utilruntime.Must(types.AddToScheme(scheme))
 	return scheme
 }

@@ -3,10 +3,12 @@ package objects
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -44,7 +46,7 @@ const (
 
 // Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known. The Service is the Echo's live Service, or nil
 // if there is none yet.
-func Check(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, images Images) (Child, error) {
+func Check(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, images Images, proxies httpproxy.Config) (Child, error) {
 	child := CronJob(echo, check.Name)
 	url := CheckURL(echo, check)
 	if url == "" {
@@ -56,6 +58,10 @@ func Check(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, images I
 		v1.CheckLabel:  check.Name,
 	})
 	pod := checkPod(echo, check, checkArguments(echo, check, service, url), images)
+	if proxy, _ := CheckProxy(echo, check, proxies); proxy != "" {
+		scheme, _, _ := strings.Cut(url, ":")
+		pod.Containers[0].WithEnv(corev1ac.EnvVar().WithName(strings.ToUpper(scheme) + "_PROXY").WithValue(proxy))
+	}
 	text, err := json.Marshal(pod)
 	if err != nil {
 		return child, fmt.Errorf("writing %T: %w", pod, err)
@@ -203,6 +209,26 @@ func CheckOf(object client.Object) string {
 func CheckURL(echo *v1.Echo, check *v1.EchoCheck) string {
 	return cmp.Or(check.URL, echo.Status.ExternalURL)
 }
+
+// CheckProxy returns the URL of the forward proxy for a check, or an empty string if the check connects directly. It does so if the URL is
+// private, which means that it contains more than a host and a port, such as a password, which users of the namespace could read.
+func CheckProxy(echo *v1.Echo, check *v1.EchoCheck, proxies httpproxy.Config) (url string, isPrivate bool) {
+	to, err := verdict.ParseURL(CheckURL(echo, check))
+	if err != nil || check.Address != "" || ofCluster.MatchString(to.Hostname()) {
+		return "", false
+	}
+	proxy, err := proxies.ProxyFunc()(to)
+	if err != nil || proxy == nil {
+		return "", false
+	}
+	if url = proxy.Scheme + "://" + proxy.Host; strings.TrimSuffix(proxy.String(), "/") != url {
+		return "", true
+	}
+	return url, false
+}
+
+// ofCluster matches the host names of Services, to which no forward proxy leads.
+var ofCluster = regexp.MustCompile(`(?i)^[^.:]+$|\.svc$|\.svc\.cluster\.local$`)
 
 // CheckDeadline returns the maximum duration of a check's run.
 func CheckDeadline(check *v1.EchoCheck) time.Duration {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/net/http/httpproxy"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -41,7 +42,7 @@ func cronJob(t *testing.T, echo *v1.Echo) *batchv1.CronJob {
 func cronJobBeside(t *testing.T, echo *v1.Echo, service *corev1.Service) *batchv1.CronJob {
 	t.Helper()
 	g := NewWithT(t)
-	child, err := Check(echo, &echo.Spec.Checks[0], service, checkImages)
+	child, err := Check(echo, &echo.Spec.Checks[0], service, checkImages, httpproxy.Config{})
 	g.Expect(err).NotTo(HaveOccurred())
 	if child.Desired == nil {
 		return nil
@@ -88,6 +89,48 @@ func TestCheck_ownService(t *testing.T) {
 		if got := strings.Join(podOf(cronJobBeside(t, echo, c.live)).Containers[0].Args, " "); !strings.Contains(got, c.want) ||
 			c.want == "" && strings.Contains(got, "--own-service") {
 			t.Errorf("%s: the arguments are %s, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestCheck_proxy checks which checks use the operator's forward proxies, and that no CronJob contains a password.
+func TestCheck_proxy(t *testing.T) {
+	const plain, secure = "http://proxy:3128", "https://secure.example:3129/"
+	address := func(c *v1.EchoCheck) { c.Address = "192.0.2.1" }
+	at := func(url string) func(*v1.EchoCheck) { return func(c *v1.EchoCheck) { c.URL = url } }
+	for name, c := range map[string]struct {
+		http, https string
+		check       func(*v1.EchoCheck)
+		variable    string
+		isPrivate   bool
+	}{
+		"the external URL":           {plain, secure, func(*v1.EchoCheck) {}, "HTTPS_PROXY=https://secure.example:3129", false},
+		"http":                       {"proxy:3128", secure, at("HTTP://web.example.com/echo"), "HTTP_PROXY=http://proxy:3128", false},
+		"only the other proxy":       {plain, "", func(*v1.EchoCheck) {}, "", false},
+		"NO_PROXY":                   {plain, secure, at("http://a.internal.example"), "", false},
+		"the Service":                {plain, secure, at("http://web.ns.svc:8080"), "", false},
+		"a name of a Service":        {plain, secure, at("https://web.ns.svc.cluster.local"), "", false},
+		"a short name":               {plain, secure, at("http://web"), "", false},
+		"an IPv6 address":            {plain, secure, at("http://[2001:db8::1]"), "HTTP_PROXY=http://proxy:3128", false},
+		"an address":                 {plain, secure, address, "", false},
+		"a password":                 {plain, "http://u:secret@proxy", func(*v1.EchoCheck) {}, "", true},
+		"a user":                     {plain, "http://secret@proxy", func(*v1.EchoCheck) {}, "", true},
+		"a password without escapes": {plain, "http://u:1/secret@proxy", func(*v1.EchoCheck) {}, "", true},
+		"the other password":         {"http://u:secret@proxy", secure, func(*v1.EchoCheck) {}, "HTTPS_PROXY=https://secure.example:3129", false},
+	} {
+		echo, proxies := checked(c.check), httpproxy.Config{HTTPProxy: c.http, HTTPSProxy: c.https, NoProxy: ".internal.example"}
+		child, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages, proxies)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		var variables []string
+		text, _ := child.Desired.MarshalJSON()
+		job := &batchv1.CronJob{}
+		NewWithT(t).Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(child.Desired.Object, job, true)).To(Succeed())
+		for _, each := range podOf(job).Containers[0].Env {
+			variables = append(variables, each.Name+"="+each.Value)
+		}
+		_, isPrivate := CheckProxy(echo, &echo.Spec.Checks[0], proxies)
+		if strings.Join(variables, " ") != c.variable || isPrivate != c.isPrivate || strings.Contains(string(text), "secret") {
+			t.Errorf("%s: the variables are %q, private: %t", name, variables, isPrivate)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,7 +143,7 @@ func digests(t *testing.T, echo *v1.Echo) map[string]string {
 	all, err := Desired(echo, testConfig)
 	g.Expect(err).NotTo(HaveOccurred())
 	made := map[string]string{"companion": companionFor(t, labeledPod(), echo).Annotations[v1.AppliedHashAnnotation]}
-	job, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages)
+	job, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages, httpproxy.Config{})
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range append(all, PodMonitor(echo), job) {
 		if c.Desired != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -102,7 +103,7 @@ func TestPodSecurity_rejectsViolations(t *testing.T) {
 func TestPodSecurity_podsOfCronJobs(t *testing.T) {
 	g, restricted := NewWithT(t), standard(t, "restricted")
 	echo := checked()
-	child, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages)
+	child, err := Check(echo, &echo.Spec.Checks[0], nil, checkImages, httpproxy.Config{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(restricted.Validate(child)).To(Succeed())
 	template := []string{"spec", "jobTemplate", "spec", "template", "spec", "hostNetwork"}

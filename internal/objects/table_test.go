@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,7 +70,7 @@ func TestDesired_returnsDesiredChildren(t *testing.T) {
 		"minimal": func() ([]Child, error) { return Desired(minimal, config) },
 		"everything": func() ([]Child, error) {
 			all, err := Desired(everything, config)
-			check, checkErr := Check(everything, &everything.Spec.Checks[0], nil, config.Images)
+			check, checkErr := Check(everything, &everything.Spec.Checks[0], nil, config.Images, httpproxy.Config{})
 			companion, companionErr := Companion(labeledPod(), everything, config)
 			return append(all, check, PodMonitor(everything), companion), errors.Join(err, checkErr, companionErr)
 		},
@@ -77,7 +78,7 @@ func TestDesired_returnsDesiredChildren(t *testing.T) {
 			return Desired(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Image = "nginx" }), config)
 		},
 		"check": func() ([]Child, error) {
-			return one(Check(minimal, &v1.EchoCheck{Name: "path", URL: "https://x.example.com/", Schedule: "*/15 * * * *"}, nil, config.Images))
+			return one(Check(minimal, &v1.EchoCheck{Name: "path", URL: "https://x.example.com/", Schedule: "*/15 * * * *"}, nil, config.Images, httpproxy.Config{}))
 		},
 		"companion": func() ([]Child, error) {
 			owner := &corev1.Pod{Namespace: "ns", Name: "web-1", UID: "5678"}

@@ -210,6 +210,7 @@ func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) 
 		Live:     o.GetAPIReader(),
 		Recorder: o.GetEventRecorder(eventReporter),
 		Images:   options.Images,
+		Proxies:  options.Proxies,
 		TLS:      objects.TLSProfile{MinVersion: minVersion, Ciphers: ciphers},
 		// A cluster that does not report whether it serves Routes is an OpenShift cluster whose Route server is down. In such a cluster, an
 		// Ingress would lose its Route if the operator changed the Ingress as it does in other clusters.

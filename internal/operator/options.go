@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpproxy"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -55,7 +56,9 @@ type Options struct {
 	CSV    string
 	Images objects.Images
 	Policy objects.Policy
-	Log    zap.Options
+	// Proxies holds the forward proxies for checks. They are configured only with environment variables, as for all programs.
+	Proxies httpproxy.Config
+	Log     zap.Options
 	// DiscoveryPeriod is the time between two queries for APIs that Echoes require. It defaults to a minute.
 	DiscoveryPeriod time.Duration
 	// Traces is true if spans are sent. Tracing is configured only with environment variables, as OpenTelemetry specifies.
@@ -106,6 +109,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
+	o.Proxies = httpproxy.Config{HTTPProxy: cmp.Or(getenv("http_proxy"), getenv("HTTP_PROXY")),
+		HTTPSProxy: cmp.Or(getenv("https_proxy"), getenv("HTTPS_PROXY")), NoProxy: cmp.Or(getenv("no_proxy"), getenv("NO_PROXY"))}
 	// Spans are sent if the environment names a collector and does not disable traces.
 	untraced := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
 	o.Traces = !untraced && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
@@ -155,6 +156,13 @@ func TestOptions_tracesIfEnvironmentNamesCollector(t *testing.T) {
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		NewWithT(t).Expect(o.Traces).To(Equal(want), environment)
 	}
+}
+
+// TestOptions_proxies checks that checks get the proxies of the operator.
+func TestOptions_proxies(t *testing.T) {
+	o, err := parse("", image, "HTTP_PROXY=a", "HTTPS_PROXY=b", "NO_PROXY=c", "http_proxy=d")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(o.Proxies).To(Equal(httpproxy.Config{HTTPProxy: "d", HTTPSProxy: "b", NoProxy: "c"}))
 }
 
 // logged returns what a client logs at a level while it creates a pod with a value in an environment variable. The response contains the

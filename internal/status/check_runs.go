@@ -37,6 +37,8 @@ type CheckRuns struct {
 	Scheduled time.Time
 	// Applied is the time when the operator last changed the CronJob. Applied is zero if there is no CronJob.
 	Applied time.Time
+	// LacksProxy is true if the check connects directly because the URL of the forward proxy contains a password.
+	LacksProxy bool
 	// Blocked is the reason why the API server would reject the missing pod of a run. It is zero if no such reason is known.
 	Blocked message.Problem
 }

@@ -73,7 +73,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 		if ended.FinishedAt.After(now) { // the clock of the pod's node is ahead
 			ended.FinishedAt = pod.CreationTimestamp
 		}
-		judgeRun(&current, ended)
+		judgeRun(&current, ended, seen.LacksProxy)
 	} else if current.Result != v1.CheckPassed && current.Result != v1.CheckFailed {
 		setUnknown(&current, notRunYet)
 	}
@@ -85,7 +85,7 @@ func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, see
 }
 
 // judgeRun writes the findings of a run to the status of the check.
-func judgeRun(current *v1.EchoCheckStatus, ended *corev1.ContainerStateTerminated) {
+func judgeRun(current *v1.EchoCheckStatus, ended *corev1.ContainerStateTerminated, lacksProxy bool) {
 	if ended.ExitCode != 0 {
 		setUnknown(current, fmt.Sprintf("The last run gave no result: it exited with code %d (%s). Check the log of its pod.",
 			ended.ExitCode, cmp.Or(ended.Reason, "no reason is given")))
@@ -132,6 +132,10 @@ func judgeRun(current *v1.EchoCheckStatus, ended *corev1.ContainerStateTerminate
 	default:
 		current.Result, current.Message = v1.CheckPassed, ""
 		current.LastConclusiveTime = ended.FinishedAt.DeepCopy()
+	}
+	if lacksProxy && v.Problem != "" {
+		current.Message = message.Truncate(current.Message+" The check does not use the operator's proxy, because users of the namespace could "+
+			"read the password in the proxy's URL.", message.MaxCheck)
 	}
 }
 

@@ -107,6 +107,24 @@ func TestEvaluate_result(t *testing.T) {
 	}
 }
 
+// TestEvaluate_lacksProxy checks that a check without a response names the missing proxy, also after its pod is gone.
+func TestEvaluate_lacksProxy(t *testing.T) {
+	echo := checkedEcho(v1.EchoCheckStatus{})
+	seen := CheckRuns{Pods: []*objects.Pod{found(verdict.Verdict{Problem: "no response from a:80"})}, LacksProxy: true}
+	for range 2 {
+		got, _ := evaluateCheck(echo, seen)
+		if got.Message != `No Echo responds: "no response from a:80". The check does not use the operator's proxy, `+
+			`because users of the namespace could read the password in the proxy's URL.` {
+			t.Errorf("the message is %q", got.Message)
+		}
+		echo.Status.Checks, seen.Pods = []v1.EchoCheckStatus{got}, nil
+	}
+	passed := CheckRuns{Pods: []*objects.Pod{found(verdict.Verdict{Facts: 1})}, LacksProxy: true}
+	if got, _ := evaluateCheck(echo, passed); got.Message != "" {
+		t.Errorf("a check that passed has the message %q", got.Message)
+	}
+}
+
 // TestEvaluate_silence checks that a check fails if the path may be down, and that it has no result only if its pod gets no response at
 // all.
 func TestEvaluate_silence(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	consolev1 "github.com/openshift/api/console/v1"
+	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -289,7 +290,7 @@ func childrenFor(echo *v1.Echo) []objects.Child {
 	all, err := objects.Desired(echo, config)
 	Expect(err).NotTo(HaveOccurred())
 	for i := range echo.Spec.Checks {
-		check, err := objects.Check(echo, &echo.Spec.Checks[i], nil, config.Images)
+		check, err := objects.Check(echo, &echo.Spec.Checks[i], nil, config.Images, httpproxy.Config{})
 		Expect(err).NotTo(HaveOccurred())
 		check.Kind += " " + echo.Spec.Checks[i].Name
 		all = append(all, check)

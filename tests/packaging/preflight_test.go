@@ -19,6 +19,9 @@ func TestFeatureAnnotationsAreSet(t *testing.T) {
 			t.Errorf("the feature %s is %q", feature, value)
 		}
 	}
+	if annotations["features.operators.openshift.io/proxy-aware"] != "true" { // TestOptions_proxies and TestCheck_proxy show it
+		t.Error("the operator is not proxy-aware")
+	}
 }
 
 // TestImagesForMirrors checks the related images. Only these images are mirrored for a disconnected cluster. The operator must know the
