@@ -102,11 +102,9 @@ func showProgress(terminal *os.File, limits *wire.Limits) (stop func()) {
 	began, done := time.Now(), make(chan struct{})
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		ticks := time.NewTicker(time.Second)
-		defer ticks.Stop()
-		for {
+		for ticks := time.Tick(time.Second); ; {
 			select {
-			case <-ticks.C:
+			case <-ticks:
 				_, _ = fmt.Fprintf(terminal, "\r%d requests, %.0fs", limits.Sent(), time.Since(began).Seconds())
 			case <-done:
 				_, _ = fmt.Fprint(terminal, "\r\x1b[K") // removes the line

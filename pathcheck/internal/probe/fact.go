@@ -16,16 +16,8 @@ import (
 // strings. A check can expect any value.
 const maxValue, maxList, maxText = 256, 32, 500
 
-// These are values that many facts share.
-const (
-	Kept    = "kept"
-	Changed = "changed"
-	Dropped = "dropped"
-	None    = "none"
-	Yes, No = "yes", "no"
-	// NotFound means that no try has found a problem, which does not prove that there is none.
-	NotFound = "not found"
-)
+// These are values that many facts share. NotFound means that no try has found a problem, which does not prove that there is none.
+const Kept, Changed, Dropped, None, Yes, No, NotFound = "kept", "changed", "dropped", "none", "yes", "no", "not found"
 
 // Fact describes an effect of the path on requests or responses.
 type Fact struct {

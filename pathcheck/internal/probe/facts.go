@@ -31,15 +31,10 @@ func FactTable() (table []Definition) {
 	return table
 }
 
-// Base returns the name of a fact without the member in brackets.
-func Base(name string) string {
-	base, _, _ := strings.Cut(name, "[")
-	return base
-}
-
-// Place returns the index of a fact's definition in a table, or -1.
+// Place returns the index of a fact's definition in a table, or -1. A member of a fact has no definition of its own.
 func Place(table []Definition, fact string) int {
-	return slices.IndexFunc(table, func(d Definition) bool { return d.Name == Base(fact) })
+	base, _, _ := strings.Cut(fact, "[")
+	return slices.IndexFunc(table, func(d Definition) bool { return d.Name == base })
 }
 
 // These are the marks of values. Neutral values have none.

@@ -45,10 +45,7 @@ func decideLost(sent []wire.Field, e *wire.Description) Fact {
 }
 
 func describeLost(lost []string) string {
-	if len(lost) == 0 {
-		return "all"
-	}
-	return "all but " + strings.Join(lost, ", ")
+	return choose(len(lost) == 0, "all", "all but "+strings.Join(lost, ", "))
 }
 
 // isHop reports whether a header is hop-by-hop, that is, only for the next server (RFC 9110, 7.6.1).

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -101,17 +100,14 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, 
 	addresses = addresses[:min(len(addresses), meetings-1)]
 	responses, problems := make([]*wire.Response, len(addresses)), make([]error, len(addresses))
 	try := func(requests int) {
-		var all sync.WaitGroup
-		for i, each := range addresses {
+		_, _ = inParallel(ctx, len(addresses), func(ctx context.Context, i int) (struct{}, error) {
 			if responses[i] == nil {
-				all.Go(func() {
-					other := *c
-					other.Dial = each
-					responses[i], problems[i] = meet(ctx, &other, requests)
-				})
+				other := *c
+				other.Dial = addresses[i]
+				responses[i], problems[i] = meet(ctx, &other, requests)
 			}
-		}
-		all.Wait()
+			return struct{}{}, nil
+		})
 	}
 	try(1)
 	first := slices.IndexFunc(responses, func(a *wire.Response) bool { return a != nil })
@@ -210,10 +206,7 @@ func (k *Known) sample(ctx context.Context, g *Group) error {
 
 // sampleTooSmall returns why the samples do not show all pods, or "" if they do.
 func (k *Known) sampleTooSmall() string {
-	if len(k.Samples) < samples*3/4 {
-		return fmt.Sprintf("errors: %d of %d requests did not arrive", samples-len(k.Samples), samples)
-	}
-	return ""
+	return choose(len(k.Samples) < samples*3/4, fmt.Sprintf("errors: %d of %d requests did not arrive", samples-len(k.Samples), samples), "")
 }
 
 // findControls determines whether requests can control responses.

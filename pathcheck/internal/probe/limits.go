@@ -58,11 +58,7 @@ func isComplete(r *wire.Request, o Outcome) bool {
 }
 
 // These are the sources of a limit.
-const (
-	byNone  = None
-	byProxy = "proxy"
-	byEcho  = "Echo"
-)
+const byNone, byProxy, byEcho = None, "proxy", "Echo"
 
 // climb finds the largest size that arrives, and adds the facts about the limit. The next size is tested several times, in pairs whose
 // control has the largest size that arrives, or the smallest if large sizes take long.

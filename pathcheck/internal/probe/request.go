@@ -13,13 +13,9 @@ func ExamineRequest(ctx context.Context, g *Group) error {
 	g.plainAll(func(e *wire.Description) []Fact {
 		return []Fact{decidePrefix(g.Base, baseOf(e)), NewFact("request.version", e.Proto, "HTTP/1.1", e.Proto), decideHost(g.Host, e)}
 	})
-	parts := []part{examineHeaders}
-	for fact, methods := range map[string][]string{
-		"request.method":      {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"},
-		"request.methodOther": {"TRACE", "PROPFIND", "BREW"},
-	} {
-		parts = append(parts, func(ctx context.Context, g *Group) error { return examineMethods(ctx, g, fact, methods) })
-	}
+	parts := []part{examineHeaders,
+		examineMethods("request.method", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
+		examineMethods("request.methodOther", "TRACE", "PROPFIND", "BREW")}
 	for _, each := range headerLadders() {
 		parts = append(parts, func(ctx context.Context, g *Group) error { return g.climb(ctx, each) })
 	}
@@ -40,10 +36,8 @@ func requestExperiments(g *Group) []experiment {
 			probe: wire.Request{Method: "POST", Path: PlainPath, Chunked: true, Body: []byte("x"), Trailers: []wire.Field{sum},
 				Fields: wire.Fields("Trailer", sum.Name)},
 			read: described(func(e *wire.Description) (string, string) {
-				if e.Request.Trailers.Get(sum.Name) == sum.Value {
-					return Kept, sum.String()
-				}
-				return Dropped, "no trailer"
+				isKept := e.Request.Trailers.Get(sum.Name) == sum.Value
+				return choose(isKept, Kept, Dropped), choose(isKept, sum.String(), "no trailer")
 			})},
 	}
 	for fact, sent := range map[string]wire.Field{
@@ -60,20 +54,22 @@ func requestExperiments(g *Group) []experiment {
 	return all
 }
 
-// examineMethods determines which methods are refused or changed. The claims contain the received method, because the response to a HEAD
-// request has no description.
-func examineMethods(ctx context.Context, g *Group, fact string, methods []string) error {
-	results, err := together(ctx, g, methods, func(method string) experiment {
-		return experiment{probe: wire.Request{Method: method, Path: PlainPath},
-			read: func(o Outcome) (string, string) {
-				return choose(o.Claims.Method == method, Kept, Changed), o.Claims.Method
-			},
-			refused: func(o Outcome) (string, string) { return "refused", o.Refusal }}
-	})
-	if err == nil {
-		g.concludeEach(fact, methods, results)
+// examineMethods returns the part that determines which methods are refused or changed. The claims contain the received method, because the
+// response to a HEAD request has no description.
+func examineMethods(fact string, methods ...string) part {
+	return func(ctx context.Context, g *Group) error {
+		results, err := together(ctx, g, methods, func(method string) experiment {
+			return experiment{probe: wire.Request{Method: method, Path: PlainPath},
+				read: func(o Outcome) (string, string) {
+					return choose(o.Claims.Method == method, Kept, Changed), o.Claims.Method
+				},
+				refused: func(o Outcome) (string, string) { return "refused", o.Refusal }}
+		})
+		if err == nil {
+			g.concludeEach(fact, methods, results)
+		}
+		return err
 	}
-	return err
 }
 
 // pathProbe is a URL path that proxies could change. All probes stay below the Echo's path, no matter how dot segments are resolved.
@@ -98,23 +94,14 @@ func pathProbes() []pathProbe {
 }
 
 func decidePrefix(sent, received string) Fact {
-	value := Changed
-	switch received {
-	case sent:
-		value = Kept
-	case "":
-		value = "removed"
-	}
-	return NewFact("request.path.prefix", value, sent+"/", received+"/")
+	value := choose(received == "", "removed", Changed)
+	return NewFact("request.path.prefix", choose(received == sent, Kept, value), sent+"/", received+"/")
 }
 
 // decidePath compares a sent path with the part of the received path that follows base, which is the Echo's path behind the proxies.
 func decidePath(probe pathProbe, base string, e *wire.Description) (value, received string) {
 	received = strings.TrimPrefix(e.PathOnly(), base)
-	if received == probe.path {
-		return Kept, received
-	}
-	return cmp.Or(probe.forms[received], Changed), received
+	return choose(received == probe.path, Kept, cmp.Or(probe.forms[received], Changed)), received
 }
 
 // oddQuery contains parameters that proxies might sort, merge, or drop.
@@ -122,13 +109,7 @@ const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
 
 func decideQuery(e *wire.Description) (value, received string) {
 	_, received, found := strings.Cut(e.Path, "?")
-	switch {
-	case received == oddQuery:
-		return Kept, received
-	case !found:
-		return Dropped, received
-	}
-	return Changed, received
+	return choose(received == oddQuery, Kept, choose(found, Changed, Dropped)), received
 }
 
 func decideHost(sent string, e *wire.Description) Fact {

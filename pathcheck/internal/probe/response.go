@@ -243,10 +243,8 @@ func examineEarlyHints(ctx context.Context, g *Group) error {
 	return g.find(ctx, experiment{fact: "response.earlyHints", sent: "103, then 200",
 		probe: wire.Request{Path: PlainPath + "?echo.early-hints=true"},
 		read: func(o Outcome) (string, string) {
-			if slices.Contains(o.Interim, http.StatusEarlyHints) {
-				return Kept, "103, then " + strconv.Itoa(o.Status)
-			}
-			return Dropped, strconv.Itoa(o.Status)
+			isKept := slices.Contains(o.Interim, http.StatusEarlyHints)
+			return choose(isKept, Kept, Dropped), choose(isKept, "103, then ", "") + strconv.Itoa(o.Status)
 		}})
 }
 

@@ -17,12 +17,7 @@ import (
 )
 
 // Encrypted is the requirement of a group that examines TLS. It returns the reason why the group cannot be tested, or "".
-func Encrypted(k *Known) string {
-	if k.Plain.TLS == nil {
-		return "the URL does not use HTTPS"
-	}
-	return ""
-}
+func Encrypted(k *Known) string { return choose(k.Plain.TLS == nil, "the URL does not use HTTPS", "") }
 
 // ExamineTLS determines whether clients trust the certificate, which TLS settings can be negotiated, and where TLS is terminated.
 func ExamineTLS(ctx context.Context, g *Group) error {

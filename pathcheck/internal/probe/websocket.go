@@ -24,10 +24,8 @@ func ExamineWebSocket(ctx context.Context, g *Group) error {
 	x := experiment{fact: "websocket.upgrade", sent: "Upgrade: websocket",
 		send: func(ctx context.Context, _ *wire.Request) (*wire.Response, error) { return g.openWebSocket(ctx) },
 		read: func(o Outcome) (string, string) {
-			if o.WebSocket != nil {
-				return Yes, "Upgrade: websocket"
-			}
-			return No, "a request without Upgrade, or an HTTP/1.0 request"
+			isOpen := o.WebSocket != nil
+			return choose(isOpen, Yes, No), choose(isOpen, "Upgrade: websocket", "a request without Upgrade, or an HTTP/1.0 request")
 		}}
 	r, err := g.perform(ctx, x)
 	if err := g.conclude(x, r, err); err != nil {

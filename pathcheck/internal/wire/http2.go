@@ -25,10 +25,7 @@ func (c *Client) DoHTTP2(ctx context.Context, r *Request) (*Response, error) {
 	return a, nil
 }
 
-var (
-	ErrNoHTTP2     = errors.New("the server does not accept HTTP/2")
-	errStreamReset = errors.New("the stream was reset")
-)
+var ErrNoHTTP2, errStreamReset = errors.New("the server does not accept HTTP/2"), errors.New("the stream was reset")
 
 // RoundTripHTTP2 sends a request over HTTP/2 on a new connection: over TLS if the URL's scheme is https, otherwise with prior knowledge.
 // Callers must call the returned function after they have read the response.
