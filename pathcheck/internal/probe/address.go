@@ -59,10 +59,7 @@ func decideAddress(local netip.Addr, through string, e *wire.Description) []Fact
 			headers = append(headers, text)
 		}
 	}
-	received := "a connection from " + e.Peer().String()
-	if !e.Peer().IsValid() {
-		received = "a connection whose address the Echo does not report"
-	}
+	received := choose(e.Peer().IsValid(), "a connection from "+e.Peer().String(), "a connection whose address the Echo does not report")
 	received = strings.Join(append(headers, received), "; ")
 	switch {
 	case by != "":

@@ -181,10 +181,8 @@ func examineRange(ctx context.Context, g *Group) error {
 	return g.find(ctx, experiment{fact: name, sent: "Range: " + some,
 		probe: wire.Request{Path: path + "&echo.size=100", Fields: wire.Fields("Range", some)},
 		read: func(o Outcome) (string, string) {
-			if o.Status == http.StatusPartialContent && o.Size == 10 {
-				return Kept, "Range: " + some
-			}
-			return Changed, "a response without a range"
+			isPart := o.Status == http.StatusPartialContent && o.Size == 10
+			return choose(isPart, Kept, Changed), choose(isPart, "Range: "+some, "a response without a range")
 		}})
 }
 
@@ -199,10 +197,7 @@ func bodyLadder(large, query bool) ladder {
 	}
 	return ladder{"body.max", "body.max.by", all, formatSize, 0, true,
 		func(size int) *wire.Request {
-			path := PlainPath
-			if size > describedBody {
-				path = "/-/body?digest"
-			}
+			path := choose(size > describedBody, "/-/body?digest", PlainPath)
 			return &wire.Request{Method: "POST", Path: path, Body: wire.Filler(size), Timeout: wire.LongTimeout,
 				Fields: wire.Fields("Content-Type", "application/octet-stream")}
 		}}

@@ -29,8 +29,7 @@ func examineRemoving(ctx context.Context, g *Group) error {
 	const name = "client.removable"
 	added := addedTo(g.Headers, g.Known.Plain.Description)
 	if len(added) == 0 {
-		g.Add(NewFact(name, None, "", ""))
-		return nil
+		return g.conclude(experiment{fact: name}, result{value: None}, nil)
 	}
 	tries := [][]string{added}
 	if len(added) > 1 {
@@ -51,8 +50,7 @@ func examineRemoving(ctx context.Context, g *Group) error {
 	for i, each := range results {
 		switch each.value {
 		case Yes:
-			g.Add(NewFact(name, Yes, "Connection: "+sent(tries[i]), each.received))
-			return nil
+			return g.conclude(experiment{fact: name, sent: "Connection: " + sent(tries[i])}, each, nil)
 		case NotFound:
 			arrived++
 		case "":

@@ -330,10 +330,7 @@ func networkReason(err error) string {
 
 // stranger returns the error for a response that does not come from the Echo. It names what the response is a sign of.
 func stranger(c *wire.Client, a *wire.Response) error {
-	what := "an Echo"
-	if c.Echo != (proof.Echo{}) {
-		what = fmt.Sprintf("the Echo %s/%s", c.Echo.Namespace, c.Echo.Name)
-	}
+	what := choose(c.Echo == (proof.Echo{}), "an Echo", fmt.Sprintf("the Echo %s/%s", c.Echo.Namespace, c.Echo.Name))
 	if a.RejectedByEcho() {
 		return fmt.Errorf("the Echo rejects the first request with %d: the given headers are too long", a.Status)
 	}

@@ -227,8 +227,8 @@ func examineCompression(ctx context.Context, g *Group) error {
 	if codings = slices.Compact(codings); len(codings) == 1 {
 		value = codings[0]
 	}
-	g.Add(NewFact(name, value, sent+strings.Join(kinds, ", "), strings.Join(received, "; ")))
-	return nil
+	return g.conclude(experiment{fact: name, sent: sent + strings.Join(kinds, ", ")},
+		result{value: value, received: strings.Join(received, "; ")}, nil)
 }
 
 func readCoding(o Outcome) (value, received string) {

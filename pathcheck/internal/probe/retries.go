@@ -57,7 +57,7 @@ func ExamineRetries(ctx context.Context, g *Group) error {
 
 // examineRetries compares how many times the Echo receives a request that fails, and one that does not, which a proxy may mirror.
 func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
-	var counts []int
+	x, counts := experiment{fact: fact, sent: method}, []int{}
 	queries := []string{"", query, query} // one control, and two probes that must agree
 	for range 2 * len(queries) {          // errors may cost some
 		nonce := wire.NewNonce()
@@ -71,8 +71,7 @@ func (g *Group) examineRetries(ctx context.Context, fact, method, query string) 
 		case err != nil:
 			return err
 		case notExact != "":
-			g.Unknown(fact, notExact)
-			return nil
+			return g.conclude(x, result{received: notExact}, nil)
 		case count > 0:
 			counts = append(counts, count)
 		}
@@ -81,20 +80,18 @@ func (g *Group) examineRetries(ctx context.Context, fact, method, query string) 
 		}
 	}
 	if len(counts) < len(queries) {
-		g.Unknown(fact, "errors: several requests did not arrive")
-		return nil
+		return g.conclude(x, result{received: "errors: several requests did not arrive"}, nil)
 	}
 	extra := counts[1] - counts[0]
 	if extra < 0 || counts[1] != counts[2] {
-		g.Unknown(fact, fmt.Sprintf("responses differ: %d, %d, and %d requests arrived", counts[0], counts[1], counts[2]))
-		return nil
+		differ := fmt.Sprintf("responses differ: %d, %d, and %d requests arrived", counts[0], counts[1], counts[2])
+		return g.conclude(x, result{received: differ}, nil)
 	}
 	received := fmt.Sprintf("%d requests", counts[1])
 	if counts[0] > 1 {
 		received += fmt.Sprintf("; %d without a failure", counts[0])
 	}
-	g.Add(NewFact(fact, strconv.Itoa(extra), method, received))
-	return nil
+	return g.conclude(x, result{value: strconv.Itoa(extra), received: received}, nil)
 }
 
 // failures is the number of consecutive failures to cause in each pod. Most proxies stop using a pod after five.
@@ -110,8 +107,9 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	} else {
 		g.Skip("retries.reset", "requests can make the Echo reset connections only with spec.server.controls: Full")
 	}
-	const fact = "outlierDetection"
 	before := podsOf(g.Known.Samples...)
+	x := experiment{fact: "outlierDetection",
+		sent: fmt.Sprintf("%d requests for responses with status 503 to %d pods", failures*len(before), len(before))}
 	// With so many requests, random load balancing does not miss a pod: (1-1/pods)^requests < chance.
 	requests := failures
 	if len(before) > 1 {
@@ -119,11 +117,9 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	}
 	switch reason := g.Known.sampleTooSmall(); {
 	case reason != "":
-		g.Unknown(fact, reason)
-		return nil
+		return g.conclude(x, result{received: reason}, nil)
 	case requests > maxOutlierRequests:
-		g.Unknown(fact, fmt.Sprintf("%d pods are too many", len(before)))
-		return nil
+		return g.conclude(x, result{received: fmt.Sprintf("%d pods are too many", len(before))}, nil)
 	}
 	fail := func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.status=503"} }
 	succeed := func() *wire.Request { return &wire.Request{Path: PlainPath + "?echo.status=200&" + wire.NewNonce()} }
@@ -137,8 +133,7 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 		return err
 	}
 	if refused[refusedByCache] > 0 {
-		g.Unknown(fact, describeRefusal(refusedByCache))
-		return nil
+		return g.conclude(x, result{received: describeRefusal(refusedByCache)}, nil)
 	}
 	value, received := None, fmt.Sprintf("%d requests: %d arrived at %d pods", requests, total(after), len(after))
 	switch needed := g.Engine.needed(1); {
@@ -149,9 +144,7 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	case len(after) < len(before):
 		value = strconv.Itoa(len(before) - len(after))
 	}
-	sent := fmt.Sprintf("%d requests for responses with status 503 to %d pods", failures*len(before), len(before))
-	g.Add(NewFact(fact, value, sent, received))
-	return nil
+	return g.conclude(x, result{value: value, received: received}, nil)
 }
 
 // maxOutlierRequests is the maximum number of requests that determine whether pods still respond.

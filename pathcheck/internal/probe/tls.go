@@ -145,11 +145,9 @@ func examineEnd(ctx context.Context, g *Group) error {
 	plain := g.Known.Plain.Description
 	switch {
 	case plain == nil:
-		g.Unknown(name, Descriptions(g.Known))
-		return nil
+		return g.conclude(experiment{fact: name}, result{received: Descriptions(g.Known)}, nil)
 	case plain.TLS == nil:
-		g.Add(NewFact(name, "proxy", "TLS", "no TLS"))
-		return nil
+		return g.conclude(experiment{fact: name, sent: "TLS"}, result{value: "proxy", received: "no TLS"}, nil)
 	}
 	client := *g.Client
 	client.MaxTLS = tls.VersionTLS12
