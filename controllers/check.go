@@ -41,7 +41,7 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if echo == nil || !echo.DeletionTimestamp.IsZero() || !hasChecks(echo) { // CronJobs are deleted with their Echo
+	if echo == nil || !echo.DeletionTimestamp.IsZero() { // CronJobs are deleted with their Echo
 		r.Metrics.Checks.Reported(request.NamespacedName, nil, nil)
 		r.failures.end(request.NamespacedName, nil)
 		return ctrl.Result{}, nil
@@ -182,9 +182,18 @@ func (r *CheckReconciler) tryPod(ctx context.Context, cronJob *batchv1.CronJob) 
 }
 
 // prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It reads the CronJobs from the API
-// server, because the cache may not yet hold a CronJob that the previous reconcile created.
+// server, because the cache may not yet hold a CronJob that the previous reconcile created. The status does not name a check whose CronJob
+// was created by a reconcile of an old version of the Echo, for example after a restart with an API server whose cache is behind.
 func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[string]bool) error {
-	for _, former := range status.FormerChecks(echo) {
+	cached := &batchv1.CronJobList{}
+	if err := r.Client.List(ctx, cached, client.InNamespace(echo.Namespace), client.MatchingLabels(objects.InstanceLabels(echo))); err != nil {
+		return fmt.Errorf("listing the CronJobs: %w", err)
+	}
+	var found []string
+	for _, each := range cached.Items {
+		found = append(found, objects.CheckOf(&each))
+	}
+	for _, former := range status.FormerChecks(echo, found...) {
 		live, err := readChild(ctx, r.Live, objects.CronJob(echo, former))
 		switch {
 		case err != nil:

@@ -212,14 +212,15 @@ func AllChecksNamed(echo *v1.Echo) bool {
 	})
 }
 
-// FormerChecks returns the names of checks that an Echo no longer has, but whose CronJobs might still exist. The status names these checks
-// until the CronJobs are gone.
-func FormerChecks(echo *v1.Echo) []string {
-	var former []string
+// FormerChecks returns the names of checks that an Echo no longer has, but whose CronJobs might still exist: the checks that the status
+// names, until their CronJobs are gone, and those whose CronJobs were found.
+func FormerChecks(echo *v1.Echo, found ...string) []string {
 	for _, named := range echo.Status.Checks {
-		if !slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool { return check.Name == named.Name }) {
-			former = append(former, named.Name)
-		}
+		found = append(found, named.Name)
 	}
-	return former
+	found = slices.DeleteFunc(found, func(name string) bool {
+		return name == "" || slices.ContainsFunc(echo.Spec.Checks, func(check v1.EchoCheck) bool { return check.Name == name })
+	})
+	slices.Sort(found)
+	return slices.Compact(found)
 }
