@@ -161,6 +161,9 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 		return difference, err
 	}
 	after, err := writer.ensure(ctx, child, live)
+	if held := status.HeldBy(child.Kind, live); held != nil { // the CronJob controller starts no more runs
+		seen.Refused = held.Problem()
+	}
 	if after != nil && after != live {
 		log.FromContext(ctx).Info("Applied a CronJob.", "cronJob", child.Key.Name)
 	}

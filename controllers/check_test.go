@@ -177,6 +177,19 @@ func cacheLacksCronJobs(w *World) {
 		}})
 }
 
+func TestCheckReconciler_reportsHeldCronJob(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	})
+	job := ownedCronJob(echo)
+	job.DeletionTimestamp, job.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	w := New(t, echo, job)
+	reconcileChecks(t, w)
+	NewWithT(t).Expect(w.Current(t).Status.Checks).To(HaveExactElements(HaveField("Message",
+		HavePrefix("The check cannot run. The CronJob "+pathCronJob+" is being deleted, but still has the finalizer example.org/theirs."))))
+}
+
 // TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob that the cache no longer holds because another client
 // removed its label.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {

@@ -155,6 +155,7 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 		c := &found[i]
 		object := c.object()
 		seen.Record(object)
+		seen.Held = cmp.Or(seen.Held, status.HeldBy(c.child.Kind, object))
 		seen.Unwatched = seen.Unwatched || object != nil && !objects.IsManaged(object) // a webhook may remove the label from each write
 		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
 		if c.unserved {

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -147,9 +148,7 @@ func leftoversIn(ctx context.Context, reader client.Reader, echo *v1.Echo, desir
 			return left, err
 		case object != nil:
 			left.objects = append(left.objects, object)
-			if finalizer := foreignFinalizer(object); left.held == nil && finalizer != "" {
-				left.held = &status.Held{Kind: c.Kind, Finalizer: finalizer, Object: object}
-			}
+			left.held = cmp.Or(left.held, status.HeldBy(c.Kind, object))
 		}
 	}
 	var err error
@@ -157,18 +156,4 @@ func leftoversIn(ctx context.Context, reader client.Reader, echo *v1.Echo, desir
 		left.pods = nil
 	}
 	return left, err
-}
-
-// foreignFinalizer returns the first finalizer of an object that is being deleted, except for the garbage collector's finalizers, which it
-// removes after the object's dependents. The result is empty if there is none.
-func foreignFinalizer(object client.Object) string {
-	if object.GetDeletionTimestamp().IsZero() {
-		return ""
-	}
-	for _, finalizer := range object.GetFinalizers() {
-		if finalizer != metav1.FinalizerDeleteDependents && finalizer != metav1.FinalizerOrphanDependents {
-			return finalizer
-		}
-	}
-	return ""
 }

@@ -163,7 +163,7 @@ func TestReconcileDelete_namesHeldObject(t *testing.T) {
 		"at first":              {30 * time.Second, foreign, nil, draining},
 		"with a companion":      {time.Hour, foreign, []client.Object{companion}, draining},
 		"the garbage collector": {time.Hour, metav1.FinalizerDeleteDependents, nil, draining},
-		"another controller":    {time.Hour, foreign, nil, "The Service x still has the finalizer example.org/theirs."},
+		"another controller":    {time.Hour, foreign, nil, "The Service x is being deleted, but still has the finalizer example.org/theirs."},
 	} {
 		echo := deletedEcho(v1.Finalizer)
 		echo.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0).Add(-c.age)}

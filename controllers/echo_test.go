@@ -195,6 +195,19 @@ func TestWithChildren_reportsUnwatchedChild(t *testing.T) {
 	}
 }
 
+// TestWithChildren_recordsFirstHeldObject checks desired and undesired children that another controller keeps.
+func TestWithChildren_recordsFirstHeldObject(t *testing.T) {
+	g := NewWithT(t)
+	held := OwnedService(StoredEcho())
+	held.DeletionTimestamp, held.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	service := ensuredChild{child: service(t), before: held, after: held}
+	unwanted := ensuredChild{child: objects.Child{Kind: "Ingress"}, before: held}
+	for kind, found := range map[string][]ensuredChild{"Service": {service, unwanted}, "Ingress": {{child: service.child}, unwanted}} {
+		seen := withChildren(status.Observation{}, found)
+		g.Expect(seen.Held.Problem().Text).To(HavePrefix("the " + kind))
+	}
+}
+
 func TestMissingCompanions(t *testing.T) {
 	g := NewWithT(t)
 	another := OwnerPod(func(p *corev1.Pod) { p.Name, p.UID = "web-1", "u1" })

@@ -69,7 +69,7 @@ func TestWarningReason(t *testing.T) {
 	want := map[string]bool{
 		"ReasonProgressDeadlineExceeded": true, "ReasonQuotaExceeded": true, "ReasonPodsRejected": true, "ReasonUnschedulable": true,
 		"ReasonImagePullFailed": true, "ReasonContainerNotStarted": true, "ReasonPodsCrashing": true, "ReasonPodFailed": true,
-		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
+		"ReasonInvalidSpec": true, "ReasonNameConflict": true, "ReasonDeletionBlocked": true, "ReasonForbidden": true, "ReasonApplyFailed": true,
 		"ReasonDeploymentPaused": true, "ReasonServiceAccountNotFound": true,
 		"ReasonGatewayAPIMissing": true, "ReasonRouteNotAccepted": true, "ReasonCheckFailed": true, "ReasonCheckUnknown": true,
 		"ReasonNodeProblem": true,

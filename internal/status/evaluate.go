@@ -69,14 +69,9 @@ type Observation struct {
 	// again after CorrectedAfter.
 	Contested      string
 	CorrectedAfter time.Duration
-	// Held is an object of a deleted Echo without pods that another controller keeps. It is nil if there is no such object.
+	// Held is the first object that another controller keeps although it is being deleted, or nil if there is none. If the Echo itself is
+	// being deleted and still has pods, Held is also nil.
 	Held *Held
-}
-
-// Held is an object that is being deleted, but has another controller's finalizer.
-type Held struct {
-	Kind, Finalizer string
-	Object          client.Object
 }
 
 // Unserved is a kind that the operator cannot use. Refused is the reason, or empty if the cluster does not serve the kind.
@@ -132,6 +127,8 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 		why.routes, wait = routeCause(echo, seen, now)
 		why.routed = why.routes == (cause{}) && objects.HasGateway(echo)
 		o, next = podsOutcome(pods, why), Earliest(next, wait)
+		o, wait = o.withHeld(seen.Held, now)
+		next = Earliest(next, wait)
 	}
 	status := measure(echo, seen, failure)
 	record(status, o, echo.Generation, now)
@@ -212,7 +209,7 @@ func measure(echo *v1.Echo, seen Observation, failure *Failure) *v1.EchoStatus {
 	} else if seen.Service != nil { // the Service works regardless of other failures
 		status.URL = cmp.Or(objects.LiveURL(echo, seen.Service), status.URL)
 	}
-	if failure == nil && !echo.Spec.Paused {
+	if failure == nil && seen.Held == nil && !echo.Spec.Paused {
 		status.URL = objects.URL(echo)
 		if seen.Service != nil && !seen.GatewaysUnknown {
 			status.ExternalURL = objects.ExternalURL(echo, seen.Service, seen.HTTPRoute, seen.Gateways)

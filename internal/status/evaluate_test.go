@@ -533,6 +533,7 @@ func stallRows() map[v1.Reason]stallRow {
 		v1.ReasonAsExpected:               ready,
 		v1.ReasonInvalidSpec:              atOnce,
 		v1.ReasonNameConflict:             atOnce,
+		v1.ReasonDeletionBlocked:          waits,
 		v1.ReasonForbidden:                refused,
 		v1.ReasonApplyFailed:              refused,
 		v1.ReasonChecksPassed:             ready,

@@ -2,7 +2,6 @@ package status
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,6 +76,9 @@ func podsOutcome(pods availability, why causes) outcome {
 	return o
 }
 
+// incomplete describes the progress of a rollout that does not match the current spec.
+const incomplete = "The latest change has not been fully applied."
+
 // failedOutcome returns the outcome of a reconcile that failed.
 func failedOutcome(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) outcome {
 	problem := Remedy(failure.Err)
@@ -86,7 +88,7 @@ func failedOutcome(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 		degraded: metav1.ConditionTrue, degradedReason: failure.Reason,
 		stalls:  failure.stalls(),
 		problem: problem, attention: problem,
-		rollout: "The latest change has not been fully applied.",
+		rollout: incomplete,
 		phase:   v1.PhaseFailed,
 		event:   failure.Reason,
 	}
@@ -134,10 +136,6 @@ func pausedOutcome(before *v1.EchoStatus, seen Observation, now time.Time) outco
 	return o
 }
 
-// heldFor is how long after an object's deletion began another controller's finalizer makes a deleted Echo without pods degraded.
-// Controllers usually remove their finalizers within this time.
-const heldFor = time.Minute
-
 // deletingOutcome returns the outcome for an Echo that is being deleted. failure is nil if the last reconcile succeeded, and held is nil if
 // no other controller keeps an object.
 func deletingOutcome(held *Held, failure *Failure, now time.Time) outcome {
@@ -157,13 +155,8 @@ func deletingOutcome(held *Held, failure *Failure, now time.Time) outcome {
 		o.degraded, o.degradedReason = metav1.ConditionTrue, failure.Reason
 		o.problem, o.counts, o.rollout = Remedy(failure.Err), deleting, "Some objects of the Echo cannot be deleted."
 		o.attention = o.problem
-	} else if held != nil && now.Sub(held.Object.GetDeletionTimestamp().Time) >= heldFor {
-		o.degraded = metav1.ConditionTrue
-		o.problem = message.Problem{
-			Text: fmt.Sprintf("the %s %s still has the finalizer %s", held.Kind, held.Object.GetName(), held.Finalizer),
-			Advice: "The controller that set the finalizer must remove it. If this controller no longer exists, remove the finalizer from the " +
-				held.Kind + ".",
-		}
+	} else if held != nil && held.untilBlocked(now) == 0 {
+		o.degraded, o.problem = metav1.ConditionTrue, held.Problem()
 		o.counts, o.rollout, o.attention = deleting, "Some objects of the Echo still have finalizers.", o.problem
 	}
 	return o

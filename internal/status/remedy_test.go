@@ -91,6 +91,8 @@ func remedyOtherCases() map[string]troubled {
 			change: behindGateway, advice: "Create it, or change spec.gateway.parentRefs"},
 		"no Gateway API": {reason: v1.ReasonGatewayAPIMissing, seen: Observation{Deployment: pods, Unserved: []Unserved{{Kind: "HTTPRoute"}}},
 			change: behindGateway, advice: "Install Gateway API"},
+		"a finalizer": {reason: v1.ReasonDeletionBlocked, seen: Observation{Deployment: pods,
+			Held: HeldBy("Service", heldService(time.Minute, "example.org/theirs"))}, advice: "remove the finalizer from the Service"},
 		"paused before its first rollout": {reason: v1.ReasonPaused, change: func(e *v1.Echo) { e.Spec.Paused = true }, advice: "turn off Paused"},
 	}
 }
