@@ -90,12 +90,8 @@ func (w *childWriter) reclaim(ctx context.Context, c objects.Child, renamed *fie
 // that creates the new child.
 func (w *childWriter) replace(ctx context.Context, c objects.Child, live client.Object) error {
 	if c.Recreate != nil && live.GetDeletionTimestamp().IsZero() { // other children are replaced only to remove another client's list items
-		var err error // of a dry run
-		if dryRun := c.DryRunCopy(); dryRun != nil {
-			err = w.client.Create(ctx, dryRun, client.DryRunAll, client.FieldOwner(objects.FieldOwner))
-		} else {
-			_, err = applyChild(ctx, client.NewDryRunClient(w.client), c, live)
-		}
+		// Admission precedes the response that the object already exists.
+		err := w.client.Create(ctx, c.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(objects.FieldOwner))
 		forbidden := apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) // the old child counts against the quota
 		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) {
 			return &objects.RequestError{Action: objects.Replacing, Kind: c.Kind, Key: c.Key, Err: err}

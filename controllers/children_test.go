@@ -214,6 +214,8 @@ func routed(e *v1.Echo) {
 // later.
 func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
+	denied := &apierrors.StatusError{}
+	denied.ErrStatus.Code, denied.ErrStatus.Message = 404, `admission webhook "w" denied the request: no`
 	for name, c := range map[string]struct {
 		refusal error
 		lasts   time.Duration
@@ -223,6 +225,7 @@ func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 		"not found once":  {apierrors.NewNotFound(kind, "x"), Tolerance - 1, false},
 		"about to vanish": {apierrors.NewMethodNotSupported(kind, "create"), Tolerance, true},
 		"another error":   {ErrRefused, Tolerance, false},
+		"a denial":        {denied, Tolerance, false},
 	} {
 		w := New(t, StoredEcho(routed))
 		w.FailOn("apply HTTPRoute", c.refusal)

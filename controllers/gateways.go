@@ -55,7 +55,7 @@ func (a *GatewayAPI) observe(ctx context.Context, cached client.Reader, echo *v1
 
 // isGatewayKindGone reports whether a child cannot be written because the cluster no longer serves its kind, or will soon stop serving it.
 func isGatewayKindGone(c objects.Child, err error) bool {
-	return c.Optional && c.Desired != nil && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
+	return c.Optional && c.Desired != nil && !status.IsDenied(err) && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
 }
 
 // gatewayChanged selects the Gateway updates that may change a URL.

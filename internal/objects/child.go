@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -33,9 +32,6 @@ type Child struct {
 	// MergeLive returns the desired object completed with values from the live object. It does not change its arguments. It is nil if there
 	// is nothing to complete.
 	MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
-	// TriedAsCopy is true if the API server rejects updates that require recreating the object, so that only a copy of the object can show
-	// whether the API server accepts the recreated object.
-	TriedAsCopy bool
 }
 
 // WithLive returns a copy of a child that also contains the list items that the API server added. Otherwise, an apply would remove these
@@ -45,18 +41,6 @@ func (c Child) WithLive(live client.Object) Child {
 		c.Desired = c.MergeLive(c.Desired, live)
 	}
 	return c
-}
-
-// DryRunCopy returns a renamed copy of a child. A dry run with the copy shows whether the API server accepts the child. DryRunCopy returns
-// nil if an update of the child shows this.
-func (c Child) DryRunCopy() *unstructured.Unstructured {
-	const suffix = "-trial"
-	if !c.TriedAsCopy {
-		return nil
-	}
-	dryRun := c.Desired.DeepCopy()
-	dryRun.SetName(c.Key.Name[:min(len(c.Key.Name), validation.DNS1035LabelMaxLength-len(suffix))] + suffix)
-	return dryRun
 }
 
 // Body returns the desired object as JSON that is also valid YAML. It adds the given UID and resource version unless they are empty.

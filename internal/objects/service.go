@@ -49,7 +49,7 @@ func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfigurat
 
 // refineService sets the functions that determine when a Service is recreated, and which values an update preserves.
 func refineService(service *Child) {
-	service.MergeLive, service.TriedAsCopy = withSecondFamily, true
+	service.MergeLive = withSecondFamily
 	service.Recreate = func(want, have map[string]any, owned *fieldpath.Set) bool {
 		return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
 	}

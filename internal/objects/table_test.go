@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -158,21 +157,6 @@ func TestTable_everyField(t *testing.T) {
 			t.Errorf("no %s is desired: request it in tests/support/echoes.go", k.Kind)
 		case desired.GroupVersionKind() != k.GroupVersionKind:
 			t.Errorf("the desired object is a %s, but the row is for %s", desired.GroupVersionKind(), k.GroupVersionKind)
-		}
-	}
-}
-
-// TestDryRunCopy_copiesOnlyServices checks that a Service is the only child whose replacement the operator first tries with a renamed copy.
-// The API server could reject the copy of an Ingress, because the existing Ingress has the same host.
-func TestDryRunCopy_copiesOnlyServices(t *testing.T) {
-	for name, trial := range map[string]string{"x": "x-trial", strings.Repeat("a", 63): strings.Repeat("a", 57) + "-trial"} {
-		all, err := Desired(support.Echo("ns", name, support.EveryField), testConfig)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		for _, c := range all {
-			got := c.DryRunCopy()
-			if (got != nil) != (c.Kind == "Service") || got != nil && (got.GetName() != trial || c.Desired.GetName() != name) {
-				t.Errorf("the dry-run copy of a %s is %v", c.Kind, got)
-			}
 		}
 	}
 }

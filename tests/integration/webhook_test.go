@@ -11,9 +11,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -56,14 +60,55 @@ var _ = Describe("a webhook", func() {
 		rollOut(ctx, namespace, echo.Name)
 		Expect(deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template.Spec.Containers[0].Image).To(HavePrefix("mirror.example.com/"))
 	})
+
+	DescribeTable("that rejects only the creation of an object is reported in the status", func(ctx SpecContext, kind string, code int32) {
+		namespace := newNamespace(ctx)
+		refuseCreation(ctx, namespace, kind, code)
+		echo := support.Echo(namespace, "denied", everyServedField)
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(And(HaveField("Status.Phase", v1.PhaseWarning),
+			haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonForbidden), haveDenied(kind)))
+		Expect(meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionReady)).To(BeFalse())
+	},
+		Entry("a Service", "Service", int32(http.StatusForbidden)),
+		Entry("a Deployment", "Deployment", int32(http.StatusUnprocessableEntity)),
+		Entry("a PodDisruptionBudget", "PodDisruptionBudget", int32(http.StatusNotFound)),
+		Entry("an Ingress", "Ingress", int32(http.StatusForbidden)),
+		Entry("an Ingress, as a conflict", "Ingress", int32(http.StatusConflict)),
+		Entry("a NetworkPolicy", "NetworkPolicy", int32(http.StatusBadRequest)),
+	)
+
+	It("that rejects only the creation of a CronJob is reported in the status of the check", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		refuseCreation(ctx, namespace, "CronJob", http.StatusForbidden)
+		echo := checkedEcho(namespace, "denied")
+		Expect(k8s.Create(ctx, echo)).To(Succeed())
+		expectCheck(ctx, echo, v1.CheckUnknown, "An admission webhook or policy denies the CronJob denied-path-")
+	})
+
+	It("that rejects the replacement of an Ingress keeps the working Ingress", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "denied", func(e *v1.Echo) {
+			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "working.example.com", ClassName: "nginx"}
+		}))
+		ingress := get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.Ingress{})
+		refuseCreation(ctx, echo.Namespace, "Ingress", http.StatusForbidden)
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Ingress.ClassName = "" })
+		support.EventuallyObject(ctx, k8s, echo).Should(And(HaveField("Status.Phase", v1.PhaseWarning), haveDenied("Ingress")))
+		Expect(get(ctx, Default, echo.Namespace, echo.Name, &networkingv1.Ingress{}).UID).To(Equal(ingress.UID))
+	})
 })
+
+// haveDenied matches an Echo whose message says that a webhook denies an object, why, and what to do.
+func haveDenied(kind string) types.GomegaMatcher {
+	return HaveField("Status.Message", And(
+		HavePrefix("An admission webhook or policy denies the "+kind+` denied: "admission webhook 'webhook.example.org' denied the request: a ticket is required". `),
+		ContainSubstring("Change the Echo as the policy requires, or ask the policy's administrator for an exception.")))
+}
 
 // mutateDeployments registers a webhook that changes the Deployments in a namespace, and returns a counter of the webhook's calls.
 func mutateDeployments(ctx context.Context, namespace string, change func(*corev1.PodSpec)) *atomic.Int64 {
 	GinkgoHelper()
-	calls := &atomic.Int64{}
-	handler := admission.HandlerFunc(func(_ context.Context, request admission.Request) admission.Response {
-		calls.Add(1)
+	return startWebhook(ctx, namespace, "deployments", func(_ context.Context, request admission.Request) admission.Response {
 		deployment := &appsv1.Deployment{}
 		if err := json.Unmarshal(request.Object.Raw, deployment); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
@@ -75,19 +120,42 @@ func mutateDeployments(ctx context.Context, namespace string, change func(*corev
 		}
 		return admission.PatchResponseFromRaw(request.Object.Raw, changed)
 	})
-	server := httptest.NewTLSServer(&admission.Webhook{Handler: handler})
+}
+
+// refuseCreation registers a webhook that rejects the creation of objects of a kind in a namespace, with an HTTP status code.
+func refuseCreation(ctx context.Context, namespace, kind string, code int32) {
+	GinkgoHelper()
+	startWebhook(ctx, namespace, "*", func(_ context.Context, request admission.Request) admission.Response {
+		response := admission.Allowed("")
+		if request.Operation == admissionv1.Create && request.Kind.Kind == kind && request.Name != "trial" {
+			response = admission.Denied("a ticket is required")
+			response.Result.Code = code
+		}
+		return response
+	})
+}
+
+// startWebhook registers a webhook for a resource in a namespace, and returns a counter of the webhook's calls.
+func startWebhook(ctx context.Context, namespace, resource string, handle admission.HandlerFunc) *atomic.Int64 {
+	GinkgoHelper()
+	calls := &atomic.Int64{}
+	server := httptest.NewTLSServer(&admission.Webhook{Handler: admission.HandlerFunc(
+		func(ctx context.Context, request admission.Request) admission.Response {
+			calls.Add(1)
+			return handle(ctx, request)
+		})})
 	DeferCleanup(server.Close)
 	hook := &admissionregistrationv1.MutatingWebhookConfiguration{
 		Name: namespace,
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "deployments.example.org",
+			Name: "webhook.example.org",
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
 				URL:      &server.URL,
 				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				APIGroups:  []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"},
+				APIGroups:  []string{"*"}, APIVersions: []string{"*"}, Resources: []string{resource},
 			}},
 			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),

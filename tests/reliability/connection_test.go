@@ -158,16 +158,13 @@ func (c connection) answer(to call) (any, error) {
 		if err := want.UnmarshalJSON(to.body); err != nil {
 			return nil, err
 		}
-		if query.Get("dryRun") != "" {
-			return want.Object, nil
-		}
 		return plain(c.apply(to.objectKey, want, query.Get("fieldManager"), query.Get("force") == "true"))
 	case http.MethodPost:
 		tried := &unstructured.Unstructured{}
 		if query.Get("dryRun") == "" {
 			return nil, apierrors.NewMethodNotSupported(kinds[to.resource].groupResource(to.resource), to.Method)
 		}
-		return tried, tried.UnmarshalJSON(to.body)
+		return tried, tried.UnmarshalJSON(to.body) // the operator does not distinguish this from an object that already exists
 	case http.MethodDelete:
 		options := metav1.DeleteOptions{}
 		if err := json.Unmarshal(to.body, &options); err != nil {
