@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -25,7 +26,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/process"
 )
 
-// Run collects all data. It fails only if nothing can be read, or if a file cannot be written. The output lists the data that could not be
+// Run collects all data. It fails only if no object can be read, or if a file cannot be written. The output lists the data that could not be
 // read.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(version, arguments, getenv, out)
@@ -55,10 +56,14 @@ func Run(ctx context.Context, version string, arguments []string, getenv func(st
 	if err == nil {
 		err = json.Unmarshal(text, &server)
 	}
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		g.miss("the version of Kubernetes", err)
+	case err != nil:
 		return fmt.Errorf("the API server %s does not respond: %w", config.Host, err)
+	default:
+		g.write("kubernetes-version.json", string(text))
 	}
-	g.write("kubernetes-version.json", string(text))
 	g.say("reading from %s, Kubernetes %s", config.Host, server.GitVersion)
 	g.gather(ctx)
 	return g.finish()

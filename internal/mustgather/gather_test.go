@@ -19,7 +19,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -94,6 +96,59 @@ func TestRun_continuesAfterFailedRequests(t *testing.T) {
 	}
 }
 
+// TestRun_reportsMissingPermissions covers users who have no permission, and users who have permissions in one namespace only.
+func TestRun_reportsMissingPermissions(t *testing.T) {
+	all := everyKind(t)
+	const cannotList = `echoes.example.com: echoes.example.com is forbidden: User "jane" cannot list resource "echoes" in API group "example.com"` +
+		" at the cluster scope\n"
+	for name, c := range map[string]struct {
+		arguments []string
+		allowed   string // a part of the paths of the requests that are allowed
+		missed    []string
+		written   string
+	}{
+		"nothing":               {nil, "none", []string{cannotList, "the version of Kubernetes: "}, ""},
+		"one namespace":         {[]string{"--namespace=team"}, "/namespaces/team/", []string{"customresourcedefinitions.apiextensions.k8s.io/echoes.example.com: "}, "namespaces/team/example.com/echoes.yaml"},
+		"only one of the kinds": {nil, "/echoes", []string{"pods: pods is forbidden"}, "namespaces/team/example.com/echoes.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, c.allowed) {
+					all(w, r)
+					return
+				}
+				forbid(w, r)
+			}, c.arguments...)
+			if (err == nil) != (c.written != "") {
+				t.Error("the error is", err)
+			}
+			missed := content(t, folder, "not-read.txt")
+			for _, want := range c.missed {
+				if !strings.Contains(missed, want) {
+					t.Errorf("%q is missing in\n%s", want, missed)
+				}
+			}
+			if !strings.HasSuffix(output, "with --namespace and --operator-namespace.\n") {
+				t.Error("the output gives no advice:", output)
+			}
+			if c.written != "" && !slices.Contains(filesIn(t, folder), c.written) {
+				t.Errorf("%s is missing in %v", c.written, filesIn(t, folder))
+			}
+		})
+	}
+}
+
+// forbid rejects a request as the API server does.
+func forbid(w http.ResponseWriter, r *http.Request) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/apis/"), "/")
+	group, resource := parts[0], parts[len(parts)-1]
+	status := apierrors.NewForbidden(schema.GroupResource{Group: group, Resource: resource}, "",
+		fmt.Errorf("User %q cannot list resource %q in API group %q at the cluster scope", "jane", resource, group)).ErrStatus
+	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	w.WriteHeader(http.StatusForbidden)
+	_ = json.NewEncoder(w).Encode(status)
+}
+
 func TestRun_reportsRequestTimeout(t *testing.T) {
 	_, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/version" {
@@ -102,8 +157,8 @@ func TestRun_reportsRequestTimeout(t *testing.T) {
 		}
 		<-r.Context().Done()
 	}, "--timeout=1s")
-	if err != nil {
-		t.Fatal(err)
+	if err == nil || !strings.Contains(err.Error(), "nothing could be read") {
+		t.Error("the error is", err)
 	}
 	if missed := content(t, folder, "not-read.txt"); !strings.Contains(missed, context.DeadlineExceeded.Error()) {
 		t.Error("the timeout is not reported:", missed)

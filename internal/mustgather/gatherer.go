@@ -40,14 +40,16 @@ type gatherer struct {
 
 	// found holds, by kind, the parts of objects that will be written.
 	found map[string][]object
-	// missed says what could not be read, and why.
-	missed []string
+	// missed says what could not be read, and why. forbidden is true if the user lacks a permission.
+	missed    []string
+	forbidden bool
 	// unwritten holds the errors for the files that could not be written.
 	unwritten error
 }
 
 func (g *gatherer) miss(what string, err error) {
 	g.missed = append(g.missed, what+": "+g.redactor.text(err.Error())+"\n")
+	g.forbidden = g.forbidden || apierrors.IsForbidden(err) // the API server's message names the permission
 	g.say("  could not read %s: %v", what, err)
 }
 
@@ -140,5 +142,12 @@ func (g *gatherer) finish() error {
 	}
 	g.write("not-read.txt", strings.Join(g.missed, ""))
 	g.say("wrote %s; could not read %d", g.folder, len(g.missed))
+	if g.forbidden {
+		g.say("To read more, request the permissions in not-read.txt, or name the namespaces that you can read with --namespace and " +
+			"--operator-namespace.")
+	}
+	if len(g.found) == 0 && len(g.missed) > 0 {
+		return errors.Join(g.unwritten, errors.New("nothing could be read: not-read.txt lists the reasons"))
+	}
 	return g.unwritten
 }
