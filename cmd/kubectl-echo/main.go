@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/echo-operator/echo-operator/internal/kubectlecho"
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 // version is set by the linker.
@@ -15,5 +16,5 @@ var version = "dev"
 
 func main() {
 	klog.SetLogger(logr.Discard()) // the plugin prints errors itself, so logs from libraries would only be noise
-	os.Exit(kubectlecho.Run(version, os.Args, os.Stdout, os.Stderr))
+	os.Exit(kubectlecho.Run(process.Interruptible(), version, os.Args, os.Stdout, os.Stderr))
 }

@@ -3,11 +3,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -22,9 +19,7 @@ var version = "dev"
 
 func main() {
 	klog.SetLogger(logr.Discard()) // gather reports errors itself
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := mustgather.Run(ctx, version, os.Args[1:], os.Getenv, os.Stdout)
-	stop()
+	err := mustgather.Run(process.Interruptible(), version, os.Args[1:], os.Getenv, os.Stdout)
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {
 		process.ReportError(os.Stderr, "gather", err)
 		os.Exit(1)

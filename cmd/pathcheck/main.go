@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -23,10 +21,7 @@ const usage = "pathcheck [flags] URL"
 
 func main() {
 	process.SetMemoryLimit(os.DirFS("/sys/fs/cgroup"))
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(run(process.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run executes a command line and returns the code of the report, or 2 if an error occurs or the run is interrupted. With
@@ -55,7 +50,7 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	case *verdictFile != "":
 		err = os.WriteFile(*verdictFile, report.Verdict(), 0o644)
 	case ctx.Err() != nil:
-		err = errors.New("interrupted; the report is incomplete")
+		err = process.ErrInterrupted
 	default:
 		return report.ExitCode()
 	}

@@ -103,7 +103,7 @@ func TestRun_reportsInterruption(t *testing.T) {
 		t.Cleanup(server.Close)
 		var stdout, stderr strings.Builder
 		code := run(ctx, append(strings.Fields(line), server.URL), &stdout, &stderr)
-		if code != 2 || stdout.Len() == 0 || stderr.String() != "pathcheck: interrupted; the report is incomplete\n" {
+		if code != 2 || stdout.Len() == 0 || stderr.String() != "pathcheck: interrupted; the output is incomplete\n" {
 			t.Errorf("%s: the exit code is %d, and it printed %q and %q", line, code, stdout.String(), stderr.String())
 		}
 	}

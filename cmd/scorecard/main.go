@@ -3,13 +3,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -36,9 +33,7 @@ func main() {
 	// A pod's log includes stderr, but the scorecard expects only the result.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := scorecard.Run(ctx, strings.Join(flags.Args(), " "), "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
-	stop()
+	status := scorecard.Run(process.Interruptible(), strings.Join(flags.Args(), " "), "/bundle", os.Getenv("SCORECARD_NAMESPACE"))
 	if err := json.NewEncoder(os.Stdout).Encode(status); err != nil {
 		process.ReportError(os.Stderr, flags.Name(), err)
 		os.Exit(1)

@@ -84,6 +84,9 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	failed, responded, first := 0, map[string]bool{}, ""
 	for i := range number {
 		r, err := c.send(ctx, echo, &ready[i%len(ready)], scheme, path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		first = cmp.Or(first, r.text)
 		if err != nil {
 			failed, r.status = failed+1, oneLine(err.Error())

@@ -1,6 +1,7 @@
 package kubectlecho
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -242,5 +243,26 @@ func TestShorten(t *testing.T) {
 		if got := shorten([]byte(body)); got != want {
 			t.Errorf("%q: got %q, want %q", body, got, want)
 		}
+	}
+}
+
+// TestNewTest_endsWhenInterrupted interrupts the program during the first of ten requests.
+func TestNewTest_endsWhenInterrupted(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/nowhere")
+	ctx, interrupt := context.WithCancel(t.Context())
+	echo := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		interrupt()
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(echo.Close)
+	api := httptest.NewServer(&apiServer{
+		echo:  v1.Echo{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "echo"}},
+		owner: "echo", pods: []corev1.Pod{pod("a")}, ports: map[string]string{"a": echo.Listener.Addr().String()},
+	})
+	t.Cleanup(api.Close)
+	var stdout, stderr strings.Builder
+	code := Run(ctx, "dev", []string{"kubectl-echo", "test", "web", "-n", "shop", "--server=" + api.URL}, &stdout, &stderr)
+	if code != 2 || stdout.String() != "" || stderr.String() != "error: interrupted; the output is incomplete\n" {
+		t.Errorf("the exit code is %d, and it printed %q and %q", code, stdout.String(), stderr.String())
 	}
 }

@@ -35,8 +35,8 @@ type exit int
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run runs the plugin with a command line. The first word is the path or name of the program. Run returns the exit code: 0 for yes, 1 for
-// no, 2 for errors, such as an invalid command line, and 3 for an unknown result.
-func Run(version string, line []string, stdout, stderr io.Writer) int {
+// no, 2 for errors, such as an invalid command line or the end of ctx, and 3 for an unknown result.
+func Run(ctx context.Context, version string, line []string, stdout, stderr io.Writer) int {
 	name := calledAs(line[0])
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.CacheDir = nil // nothing is cached
@@ -61,9 +61,11 @@ func Run(version string, line []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate(process.Version("kubectl-echo", version))
-	command, err := root.ExecuteContextC(context.Background())
+	command, err := root.ExecuteContextC(ctx)
 	var code exit
 	switch {
+	case ctx.Err() != nil:
+		err = process.ErrInterrupted
 	case err == nil:
 		return 0
 	case errors.As(err, &code):

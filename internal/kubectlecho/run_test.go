@@ -23,7 +23,7 @@ func runAs(t *testing.T, program string, arguments ...string) (code int, stdout,
 	t.Helper()
 	t.Setenv("KUBECONFIG", "/nowhere")
 	out, err := &strings.Builder{}, &strings.Builder{}
-	code = Run("dev", append([]string{program}, arguments...), out, err)
+	code = Run(t.Context(), "dev", append([]string{program}, arguments...), out, err)
 	return code, out.String(), err.String()
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +17,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/echo-operator/echo-operator/internal/kubectlecho"
+	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
@@ -48,6 +52,7 @@ func documentedCodes(t *testing.T) map[string]map[int]string {
 func TestPrograms(t *testing.T) {
 	folder := build(t)
 	t.Run("each exits as documented", func(t *testing.T) { eachExitsAsDocumented(t, folder) })
+	t.Run("a path command can be interrupted", func(t *testing.T) { pathCommandCanBeInterrupted(t, folder) })
 	t.Run("each prints its usage", func(t *testing.T) { eachPrintsItsUsage(t, folder) })
 	t.Run("pathcheck writes a metric as documented", func(t *testing.T) { pathcheckWritesMetricAsDocumented(t, folder) })
 }
@@ -96,6 +101,78 @@ func eachExitsAsDocumented(t *testing.T, folder string) {
 	}
 }
 
+// pathCommandCanBeInterrupted interrupts the programs that examine paths while a server delays its response. Each program must report the
+// interruption in time, print its report, and exit with the documented code.
+func pathCommandCanBeInterrupted(t *testing.T, folder string) {
+	t.Helper()
+	for _, name := range []string{"pathcheck", "kubectl-echo path"} {
+		for _, sent := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+			arrived := make(chan bool, 1)
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				select {
+				case arrived <- true:
+				default:
+				}
+				<-r.Context().Done()
+			}))
+			t.Cleanup(server.Close)
+			words := append(strings.Fields(name), server.URL)
+			var stdout, stderr strings.Builder
+			command := exec.CommandContext(t.Context(), filepath.Join(folder, words[0]), words[1:]...)
+			command.Stdout, command.Stderr = &stdout, &stderr
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			<-arrived
+			began := time.Now()
+			if err := command.Process.Signal(sent); err != nil {
+				t.Fatal(err)
+			}
+			_ = command.Wait()           // the exit code shows what failed
+			const slow = 5 * time.Second // on a busy machine; otherwise, the program ends at once
+			if took := time.Since(began); command.ProcessState.ExitCode() != 2 || took > slow || !strings.Contains(stdout.String(), server.URL) ||
+				!strings.HasSuffix(stderr.String(), ": interrupted; the output is incomplete\n") || strings.Count(stderr.String(), "\n") != 1 {
+				t.Errorf("%s, %s: after %s, it exits with %d, and prints %q and %q", name, sent, took, command.ProcessState.ExitCode(),
+					stdout.String(), stderr.String())
+			}
+		}
+	}
+}
+
+// TestInterruptible_secondSignalKills runs this test in a process that ignores the end of its context.
+func TestInterruptible_secondSignalKills(t *testing.T) {
+	const ignores = "TEST_IGNORES_INTERRUPTION"
+	if os.Getenv(ignores) != "" {
+		ctx := process.Interruptible()
+		fmt.Println("ready")
+		<-ctx.Done()
+		fmt.Println("interrupted")
+		select {}
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	command.Env = append(os.Environ(), ignores+"=1")
+	output, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(output)
+	for _, want := range []string{"ready", "interrupted"} {
+		if !lines.Scan() || lines.Text() != want {
+			t.Fatalf("it prints %q, want %q", lines.Text(), want)
+		}
+		if err := command.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = command.Wait() // the state shows how it ended
+	if status, ok := command.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("it ends with %s", command.ProcessState)
+	}
+}
+
 // TestParseFlags_helpDocumentsExitCodes checks that the help for kubectl echo describes the exit codes in the same words as the documentation.
 func TestParseFlags_helpDocumentsExitCodes(t *testing.T) {
 	for name, codes := range documentedCodes(t) {
@@ -104,7 +181,7 @@ func TestParseFlags_helpDocumentsExitCodes(t *testing.T) {
 			continue
 		}
 		var help strings.Builder
-		kubectlecho.Run("dev", []string{"kubectl-echo", command, "--help"}, &help, &help)
+		kubectlecho.Run(t.Context(), "dev", []string{"kubectl-echo", command, "--help"}, &help, &help)
 		want := fmt.Sprintf("exit code is 0 if %s, 1 if %s, and 2 for %s.", codes[0], codes[1], codes[2])
 		if codes[3] != "" {
 			want = fmt.Sprintf("exit code is 0 if %s, 1 if %s, 2 for %s, and 3 if %s.", codes[0], codes[1], codes[2], codes[3])
