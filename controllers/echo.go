@@ -86,7 +86,10 @@ func (r *EchoReconciler) reconcileEcho(ctx context.Context, echo *v1.Echo) (time
 	if err := r.publish(ctx, echo, report); err != nil {
 		return 0, r.classify(echo, err)
 	}
-	return report.Next, lookAgain(failure, report.Next)
+	if failure != nil && failure.NoRetry || failure.IsRefused() { // such a failure may end without a change to the Echo
+		failure.RetryAfter = status.Earliest(failure.RetryAfter, report.Next)
+	}
+	return report.Next, failure
 }
 
 // converge brings an Echo's children to their desired state, and returns the observed state and the changes.

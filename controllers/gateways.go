@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -56,11 +54,4 @@ func (a *GatewayAPI) observe(ctx context.Context, cached client.Reader, echo *v1
 // isGatewayKindGone reports whether a child cannot be written because the cluster no longer serves its kind, or will soon stop serving it.
 func isGatewayKindGone(c objects.Child, err error) bool {
 	return c.Optional && c.Desired != nil && !status.IsDenied(err) && (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err))
-}
-
-// gatewayChanged selects the Gateway updates that may change a URL.
-func gatewayChanged() predicate.Predicate {
-	return updated(func(before, after *gatewayv1.Gateway) bool {
-		return before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)
-	})
 }

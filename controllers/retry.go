@@ -50,14 +50,6 @@ func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
 	}
 }
 
-// lookAgain makes the retry of a lasting failure no later than next, because such a failure may end without a change to the Echo.
-func lookAgain(failure *status.Failure, next time.Duration) *status.Failure {
-	if failure != nil && failure.NoRetry || failure.IsRefused() {
-		failure.RetryAfter = status.Earliest(failure.RetryAfter, next)
-	}
-	return failure
-}
-
 // resultOf converts the outcome of a reconcile to the values that Reconcile returns to the work queue. next is the time until a successful
 // reconcile is repeated, or zero if only an event should start the next reconcile.
 func resultOf(next time.Duration, failure *status.Failure) (ctrl.Result, error) {

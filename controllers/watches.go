@@ -60,7 +60,9 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.WatchesRawSource(source.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), sinceStart(), companionRequested))
 	if r.Gateways.Served[objects.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
-			builder.WithPredicates(sinceStart(), gatewayChanged()))
+			builder.WithPredicates(sinceStart(), updated(func(before, after *gatewayv1.Gateway) bool { // these fields may change a URL
+				return before.Generation != after.Generation || !equality.Semantic.DeepEqual(before.Status.Addresses, after.Status.Addresses)
+			})))
 	}
 	return b.Complete(r.Traces.Reconciler("echo", r))
 }
@@ -83,24 +85,21 @@ func podIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		byNode:  nodeOfPod,
 		byEcho:  func(pod client.Object) []string { return []string{objects.EchoOf(pod)} },
-		byOwner: ownerOfCompanion,
+		byOwner: func(pod client.Object) []string { return nonempty(objects.CompanionOwner(pod)) },
 	}
 }
 
 // nodeOfPod returns the name of a pod's node, or nil if the pod has no node.
 func nodeOfPod(pod client.Object) []string {
-	if p, ok := pod.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-		return []string{p.Spec.NodeName}
-	}
-	return nil
+	return nonempty(pod.(*corev1.Pod).Spec.NodeName)
 }
 
-// ownerOfCompanion returns the name of the pod that a companion belongs to, or nil for other pods.
-func ownerOfCompanion(pod client.Object) []string {
-	if owner := objects.CompanionOwner(pod); owner != "" {
-		return []string{owner}
+// nonempty returns a list that contains a name, or nil if the name is empty.
+func nonempty(name string) []string {
+	if name == "" {
+		return nil
 	}
-	return nil
+	return []string{name}
 }
 
 // echoChanged drops the updates that change neither the generation nor the finalizers of an Echo.

@@ -280,17 +280,12 @@ func (f *Failure) stalls() stalls {
 	switch {
 	case f.Reason == v1.ReasonInvalidSpec && !f.NoRetry: // from the API server, which may accept the spec after other objects change
 		return stallsLater
-	case f.Reason == v1.ReasonApplyFailed && !isRefusal(f.Err):
+	case f.Reason == v1.ReasonApplyFailed && !slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, responseOf(f.Err).Code): // not rejected because of its content
 		return stallsNever
 	default:
 		return stallsBy(f.Reason)
 	}
-}
-
-// isRefusal reports whether the API server rejected a request because of its content and would reject the same request again.
-func isRefusal(err error) bool {
-	return slices.Contains([]int32{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, responseOf(err).Code)
 }
 
 // stalls returns when a cause of missing pods makes an Echo stall.
