@@ -61,7 +61,9 @@ func checkCost(t *testing.T, p *serverProcess, name, request string) {
 	t.Helper()
 	const plain = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	ratio := costRatio(t, p, plain, request)
-	for range 20 { // on a busy machine, only the lowest ratio is significant
+	// Only the lowest ratio is significant: other programs interrupt a request of 2 ms more often than a plain request of 0.15 ms, and each
+	// interruption empties caches. On a busy machine, the ratio of the most expensive request, a page, is therefore 10% higher.
+	for range 20 {
 		if ratio <= maxCost {
 			break
 		}
