@@ -19,13 +19,13 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
 
-	// url is the URL to send requests to. Defaults to status.externalURL. If it is not status.url or status.externalURL, or below one of them, an administrator must set the operator's environment variable CHECK_URLS to any.
+	// url is the URL to send requests to. Defaults to status.externalURL. A URL that is neither status.url nor status.externalURL, nor below one of them, is allowed only if the operator runs with CHECK_URLS=any.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	URL string `json:"url,omitempty"`
 
-	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. An administrator must set the operator's environment variable CHECK_URLS to any.
+	// address is the host name or IP address to connect to, optionally with a port. Defaults to the host and port in the URL. address is allowed only if the operator runs with CHECK_URLS=any.
 	// +kubebuilder:validation:MaxLength=320
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Address",order=81,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}

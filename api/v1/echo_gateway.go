@@ -41,7 +41,7 @@ type EchoGateway struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backend TLS",order=58,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	BackendTLS *EchoGatewayBackendTLS `json:"backendTLS,omitempty"`
 
-	// annotations are annotations to add to the routes.
+	// annotations lists the annotations to add to the routes.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=61,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`

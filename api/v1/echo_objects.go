@@ -44,7 +44,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Application protocol",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	AppProtocol string `json:"appProtocol,omitempty"`
 
-	// annotations are annotations to add to the Service, for example to configure the load balancer of a cloud provider.
+	// annotations lists the annotations to add to the Service, for example to configure the load balancer of a cloud provider.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
@@ -128,7 +128,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	TLS *EchoIngressTLS `json:"tls,omitempty"`
 
-	// annotations are annotations to add to the Ingress.
+	// annotations lists the annotations to add to the Ingress.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=47,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
@@ -205,7 +205,7 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// clientCertificate specifies whether clients must present a certificate. None requests no certificate. Request asks for a certificate and rejects no client, even if its certificate cannot be verified. Require rejects HTTPS clients whose certificate is missing or cannot be verified with ca.crt in the Secret. HTTP clients need no certificate. Defaults to None.
+	// clientCertificate determines how the echo servers treat client certificates. None requests no certificate. Request asks for a certificate and rejects no client, even if its certificate cannot be verified. Require rejects HTTPS clients whose certificate is missing or cannot be verified with ca.crt in the Secret. HTTP clients need no certificate. Defaults to None.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +optional
@@ -224,18 +224,18 @@ const (
 
 // CommonMetadata is metadata for all objects and pods of an Echo.
 type CommonMetadata struct {
-	// labels are labels to add. podLabels take precedence.
+	// labels lists the labels to add. podLabels take precedence over these labels.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Labels",order=118,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Labels Labels `json:"labels,omitempty"`
 
-	// annotations are annotations to add. podAnnotations, service.annotations, ingress.annotations, and gateway.annotations take precedence.
+	// annotations lists the annotations to add. podAnnotations, service.annotations, ingress.annotations, and gateway.annotations take precedence over these annotations.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=119,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
 }
 
-// Labels are user-defined labels of objects or pods. Their keys and values follow the same rules as in Kubernetes.
+// Labels are user-defined labels of objects or pods. Their keys and values must follow the Kubernetes rules for labels.
 //
 // +kubebuilder:validation:MaxProperties=64
 // +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by', 'job-name', 'controller-uid', 'pod-template-hash'] || k.startsWith('echoes.example.com/') || k.startsWith('batch.kubernetes.io/'))",message="The labels app.kubernetes.io/name, app.kubernetes.io/instance, app.kubernetes.io/component, app.kubernetes.io/managed-by, job-name, controller-uid, and pod-template-hash, and labels with the prefix echoes.example.com/ or batch.kubernetes.io/, are reserved for the operator and for Kubernetes."
@@ -248,7 +248,7 @@ type Labels map[string]LabelValue
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
 
-// Annotations are user-defined annotations of objects or pods. Their keys follow the same rules as in Kubernetes.
+// Annotations are user-defined annotations of objects or pods. Their keys must follow the Kubernetes rules for annotations.
 //
 // +kubebuilder:validation:MaxProperties=64
 // +kubebuilder:validation:XValidation:rule="!self.exists(k, k.startsWith('echoes.example.com/') || k.startsWith('deployment.kubernetes.io/'))",message="Annotations with the prefix echoes.example.com/ or deployment.kubernetes.io/ are reserved for the operator and for Kubernetes."

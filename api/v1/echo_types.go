@@ -193,7 +193,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to the scheduler's own constraints, which usually spread the pods of each revision across nodes and zones where possible.
+	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to the scheduler's own constraints, which by default spread the pods of each revision across nodes and zones where possible.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=topologyKey
