@@ -47,7 +47,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement or could not be determined.
+	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement, and its result is Unknown if a fact could not be determined.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
