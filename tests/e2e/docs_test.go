@@ -232,6 +232,7 @@ var _ = Describe("the documentation for operations", func() {
 		reader.Follow(ctx, slices.Concat(
 			step(support.Documented("docs/how-to/monitor.md", "## With the Prometheus Operator")),
 			step(support.Documented("docs/how-to/monitor.md", "## Traces")),
-			step(support.Documented("docs/how-to/restricted-clusters.md", "## Limit what Echoes may use"))))
+			step(support.Documented("docs/how-to/restricted-clusters.md", "## Limit what Echoes may use")),
+			step(support.Documented("docs/how-to/restricted-clusters.md", "## Verify the nodes and images"))))
 	}, SpecTimeout(10*time.Minute))
 })
