@@ -151,11 +151,12 @@ func TestChart_describesItself(t *testing.T) {
 	if want := bundleCSV(t).Annotations["capabilities"]; level != want {
 		t.Errorf("the chart has the capability level %q, but the bundle has %q", level, want)
 	}
-	notes, err := render(t, "watchNamespaces={team-a,team-b}")
+	notes, err := render(t, "watchNamespaces={team-a,team-b}", "imagePullSecrets[0].name=mirror")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"serves Echoes in team-a, team-b.", "\n  kubectl delete echoes --all --all-namespaces\n"} {
+	for _, want := range []string{"serves Echoes in team-a, team-b.", `"namespace":"team-a"},"spec":{"imagePullSecrets":[{"name":"mirror"}]}}`,
+		" -n team-a echo/test-echo\n", "\n  kubectl delete echoes --all --all-namespaces\n"} {
 		if !strings.Contains(notes["echo-operator/templates/NOTES.txt"], want) {
 			t.Errorf("the notes do not contain %q: %s", want, notes["echo-operator/templates/NOTES.txt"])
 		}
