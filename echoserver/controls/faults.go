@@ -28,18 +28,15 @@ const (
 	ConnectionTruncate ConnectionFault = "truncate"
 )
 
-// Fault changes the default response to some requests.
+// Fault changes the default response to some requests, as specified in the settings.
 type Fault struct {
-	percentage       int // 0 means all requests
-	failures         int // the fault applies to this many requests with the same key; 0 means all
-	status           int // 0 means that the fault does not change the status
-	delay, delayUpTo time.Duration
-	delays           bool // whether delay and delayUpTo replace the response's delay
-	connection       ConnectionFault
+	Percentage           *int    `json:"percentage"` // nil means all requests
+	Failures             *int    `json:"failures"`   // the fault applies to this many requests with the same key; nil means all
+	StatusCode           *int    `json:"statusCode"`
+	DelayMilliseconds    *int    `json:"delayMilliseconds"` // unless both delays are nil, they replace the response's delay
+	MaxDelayMilliseconds *int    `json:"maxDelayMilliseconds"`
+	Connection           *string `json:"connection"`
 }
-
-// requestedFault is the number of the fault that a request's controls define. The faults in the settings are numbered from 1.
-const requestedFault = 0
 
 // Chooser determines the controls that apply to each request.
 type Chooser struct {
@@ -99,23 +96,22 @@ func (c *Chooser) For(r *http.Request, target Target) (Controls, error) {
 // inject injects the fault, if any, that applies to a request for an echo.
 func (c *Chooser) inject(desired *Controls, r *http.Request) {
 	if desired.requests("status", "delay", "connection", "percentage", "failures") {
-		if !c.applies(r, requestedFault, desired.percentage, desired.failures) {
-			requested := desired.requested
+		if !c.applies(r, 0, desired.percentage, desired.failures) {
 			*desired = c.defaults
 			desired.Headers = withoutCaching(desired.Headers) // caches must not store the response to this request either
-			desired.requested = requested
 		}
 		return
 	}
 	for i := range c.faults {
-		if fault := &c.faults[i]; c.applies(r, i+1, fault.percentage, fault.failures) {
+		if fault := &c.faults[i]; c.applies(r, i+1, valueOf(fault.Percentage), valueOf(fault.Failures)) {
 			desired.apply(fault, i+1)
 			return
 		}
 	}
 }
 
-// applies determines whether a fault applies to a request, based on chance and on the number of earlier requests with the same key.
+// applies determines whether a fault applies to a request, based on chance and on the number of earlier requests with the same key. The
+// fault that a request's controls define has the number 0, and the faults in the settings are numbered from 1.
 func (c *Chooser) applies(r *http.Request, number, percentage, failures int) bool {
 	if percentage != 0 && c.Random(100) >= int64(percentage) {
 		return false
@@ -124,12 +120,10 @@ func (c *Chooser) applies(r *http.Request, number, percentage, failures int) boo
 }
 
 func (c *Controls) apply(f *Fault, number int) {
-	c.fault, c.Connection = number, f.connection
-	if f.status != 0 {
-		c.Status = f.status
-	}
-	if f.delays {
-		c.Delay, c.delayUpTo = f.delay, f.delayUpTo
+	c.fault, c.Connection = number, ConnectionFault(strings.ToLower(valueOf(f.Connection)))
+	c.Status = cmp.Or(valueOf(f.StatusCode), c.Status)
+	if f.DelayMilliseconds != nil || f.MaxDelayMilliseconds != nil {
+		c.Delay, c.delayUpTo = milliseconds(f.DelayMilliseconds), milliseconds(f.MaxDelayMilliseconds)
 	}
 }
 
@@ -184,16 +178,6 @@ func (c *Counts) Next(key uint64) int {
 // maxFaults is the maximum number of faults in the settings.
 const maxFaults = 8
 
-// faultSetting is a fault as specified in the settings.
-type faultSetting struct {
-	Percentage           *int    `json:"percentage"`
-	StatusCode           *int    `json:"statusCode"`
-	DelayMilliseconds    *int    `json:"delayMilliseconds"`
-	MaxDelayMilliseconds *int    `json:"maxDelayMilliseconds"`
-	Connection           *string `json:"connection"`
-	Failures             *int    `json:"failures"`
-}
-
 // ParseFaults parses the list of faults. Errors begin with the path of the field, such as faults[0].percentage.
 func ParseFaults(text string) ([]Fault, error) {
 	var list []json.RawMessage
@@ -205,51 +189,40 @@ func ParseFaults(text string) ([]Fault, error) {
 	}
 	faults := make([]Fault, len(list))
 	for i, element := range list {
-		var setting faultSetting
-		err := decodeStrictly(element, &setting)
-		if err != nil {
+		if err := decodeStrictly(element, &faults[i]); err != nil {
 			return nil, fmt.Errorf("faults[%d]: %w", i, err)
 		}
-		if faults[i], err = setting.fault(); err != nil {
+		if err := faults[i].check(); err != nil {
 			return nil, fmt.Errorf("faults[%d]%w", i, err)
 		}
 	}
 	return faults, nil
 }
 
-// fault returns the fault. Errors begin with the rest of the field's path, followed by a colon.
-func (s *faultSetting) fault() (Fault, error) {
-	if s.StatusCode == nil && s.DelayMilliseconds == nil && s.MaxDelayMilliseconds == nil && s.Connection == nil {
-		return Fault{}, errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection")
+// check returns an error if the fault is not valid. It begins with the rest of the field's path, followed by a colon.
+func (f *Fault) check() error {
+	if f.StatusCode == nil && f.DelayMilliseconds == nil && f.MaxDelayMilliseconds == nil && f.Connection == nil {
+		return errors.New(": requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection")
 	}
 	longest := int(MaxDelay / time.Millisecond)
 	if err := cmp.Or(
-		checkRange("percentage", s.Percentage, 1, 100),
-		checkRange("statusCode", s.StatusCode, 200, 599),
-		checkRange("delayMilliseconds", s.DelayMilliseconds, 0, longest),
-		checkRange("maxDelayMilliseconds", s.MaxDelayMilliseconds, 0, longest),
-		checkRange("failures", s.Failures, 1, maxFailures),
+		checkRange("percentage", f.Percentage, 1, 100),
+		checkRange("statusCode", f.StatusCode, 200, 599),
+		checkRange("delayMilliseconds", f.DelayMilliseconds, 0, longest),
+		checkRange("maxDelayMilliseconds", f.MaxDelayMilliseconds, 0, longest),
+		checkRange("failures", f.Failures, 1, maxFailures),
 	); err != nil {
-		return Fault{}, err
+		return err
 	}
-	f := Fault{percentage: valueOf(s.Percentage), failures: valueOf(s.Failures), status: valueOf(s.StatusCode),
-		delay: milliseconds(s.DelayMilliseconds), delayUpTo: milliseconds(s.MaxDelayMilliseconds),
-		delays: s.DelayMilliseconds != nil || s.MaxDelayMilliseconds != nil}
-	switch {
-	case s.Connection == nil:
-	case *s.Connection == "Truncate":
-		f.connection = ConnectionTruncate
-	case *s.Connection != "Reset":
-		return f, fmt.Errorf(".connection: %q is neither Reset nor Truncate", *s.Connection)
-	case s.StatusCode != nil:
-		return f, errors.New(".statusCode: connection Reset sends no response")
-	default:
-		f.connection = ConnectionReset
+	switch connection := valueOf(f.Connection); {
+	case f.Connection != nil && connection != "Reset" && connection != "Truncate":
+		return fmt.Errorf(".connection: %q is neither Reset nor Truncate", connection)
+	case connection == "Reset" && f.StatusCode != nil:
+		return errors.New(".statusCode: connection Reset sends no response")
+	case f.MaxDelayMilliseconds != nil && *f.MaxDelayMilliseconds < valueOf(f.DelayMilliseconds):
+		return errors.New(".maxDelayMilliseconds: less than delayMilliseconds")
 	}
-	if s.MaxDelayMilliseconds != nil && f.delayUpTo < f.delay {
-		return f, errors.New(".maxDelayMilliseconds: less than delayMilliseconds")
-	}
-	return f, nil
+	return nil
 }
 
 func checkRange(name string, value *int, least, most int) error {

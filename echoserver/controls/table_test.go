@@ -82,10 +82,10 @@ func TestParseFaults_rejected(t *testing.T) {
 	}
 	got, err := ParseFaults(
 		`[{"connection":"Truncate","statusCode":599,"percentage":100,"failures":1000,"delayMilliseconds":30000},{"connection":"Reset"}]`)
-	want := []Fault{{percentage: 100, failures: 1000, status: 599, delay: 30 * time.Second, delays: true, connection: ConnectionTruncate},
-		{connection: ConnectionReset}}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("parsed as %+v, %v, want %+v", got, err, want)
+	want := []Fault{{Percentage: new(100), Failures: new(1000), StatusCode: new(599), DelayMilliseconds: new(30000),
+		Connection: new("Truncate")}, {Connection: new("Reset")}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("parsed: %v (-want +got):\n%s", err, diff)
 	}
 }
 
