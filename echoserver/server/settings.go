@@ -73,12 +73,12 @@ func (s *Settings) options() []option {
 		{"max-header-bytes", strconv.Itoa(transport.DefaultHeaderBytes),
 			"the maximum size of a request header in `BYTES`, from 8192 to 65536, including the request line",
 			controls.Into(&s.maxHeaderBytes, transport.ParseHeaderBytes)},
-		{"response-status", "", "the default `STATUS` of responses, from 200 to 599", optional(&s.response.Status, controls.ParseStatus)},
-		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s", optional(&s.response.Delay, controls.ParseDelay)},
+		{"response-status", "", "the default `STATUS` of responses, from 200 to 599", controls.Into(&s.response.Status, controls.ParseStatus)},
+		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s", controls.Into(&s.response.Delay, controls.ParseDelay)},
 		{"response-headers", "", "`JSON` with headers to add to responses, such as [{\"name\": \"Retry-After\", \"value\": \"7\"}]",
-			optional(&s.response.Headers, controls.ParseDefaultHeaders)},
+			controls.Into(&s.response.Headers, controls.ParseDefaultHeaders)},
 		{"response-faults", "", "`JSON` with faults to apply to some responses, such as [{\"percentage\": 30, \"statusCode\": 503}]",
-			optional(&s.faults, controls.ParseFaults)},
+			controls.Into(&s.faults, controls.ParseFaults)},
 		{"controls", "Safe", "the `LEVEL` of control that requests have: Safe, Full (only for private networks), or None",
 			controls.Into(&s.controls, controls.OneOf("is not Safe, Full, or None", controls.Safe, controls.Full, controls.None))},
 		{"identity", "true", "`true|false`: whether responses include the pod, node, addresses, and version",
@@ -87,7 +87,7 @@ func (s *Settings) options() []option {
 			controls.Into(&s.LogLevel, controls.ByName("is neither info nor debug",
 				map[string]slog.Level{"info": slog.LevelInfo, "debug": slog.LevelDebug}))},
 		{"response-body", "", "the `TEXT` that is the default body of responses; it replaces the echo", controls.Into(&s.response.Body, asIs)},
-		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", optional(&s.tls.Address, parseAddress)},
+		{"tls-addr", "", "the `ADDRESS` for HTTP/1.1 and HTTP/2 with TLS; empty means no TLS port", controls.Into(&s.tls.Address, parseAddress)},
 		{"tls-dir", "/etc/echo-server/tls", "the `DIRECTORY` that contains tls.crt, tls.key, and ca.crt",
 			controls.Into(&s.tls.Folder, parseFolder)},
 		{"tls-secret", "", "the `NAME` of the Secret that is mounted at tls-dir; used only in messages", controls.Into(&s.tls.Secret, asIs)},
@@ -98,17 +98,7 @@ func (s *Settings) options() []option {
 			controls.Into(&s.tls.MinVersion, controls.ByName("is not VersionTLS12 or VersionTLS13",
 				map[string]uint16{"VersionTLS12": tls.VersionTLS12, "VersionTLS13": tls.VersionTLS13}))},
 		{"tls-ciphers", "", "the TLS 1.2 `CIPHERS` as IANA names, separated by commas; the cipher suites of TLS 1.3 are fixed",
-			optional(&s.tls.Ciphers, transport.ParseCiphers)},
-	}
-}
-
-// optional is like Into, but the returned function leaves the target unchanged if the text is empty.
-func optional[T any](target *T, parse func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		if text == "" {
-			return nil
-		}
-		return controls.Into(target, parse)(text)
+			controls.Into(&s.tls.Ciphers, transport.ParseCiphers)},
 	}
 }
 
@@ -162,6 +152,9 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 			name, text = "--"+o.flag, fromFlag
 		} else if text == "" {
 			text = o.defaultText
+		}
+		if text == "" && o.defaultText == "" { // not set
+			continue
 		}
 		if err := o.parse(text); err != nil {
 			return s, fmt.Errorf("%s: %w", name, err)
