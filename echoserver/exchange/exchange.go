@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -200,10 +201,9 @@ func Gets(e *Exchange, r *http.Request, what string) bool {
 }
 
 // SetDeadlines sets the deadlines of an exchange. The zero time means no deadline. If setting a deadline fails, so do reading and writing.
-func SetDeadlines(w http.ResponseWriter, deadline time.Time) {
+func SetDeadlines(w http.ResponseWriter, deadline time.Time) error {
 	controller := http.NewResponseController(w)
-	_ = controller.SetReadDeadline(deadline)
-	_ = controller.SetWriteDeadline(deadline)
+	return errors.Join(controller.SetReadDeadline(deadline), controller.SetWriteDeadline(deadline))
 }
 
 // Applied lists the controls that changed a response, so that users can distinguish the response from a gateway's.
@@ -292,7 +292,7 @@ func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) er
 	if !e.Acquire(WaitingCost) {
 		return ErrOverBudget
 	}
-	SetDeadlines(e, time.Now().Add(delay+ResponseTimeout))
+	_ = SetDeadlines(e, time.Now().Add(delay+ResponseTimeout))
 	select {
 	case <-time.After(delay):
 		return nil

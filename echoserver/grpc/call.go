@@ -46,7 +46,7 @@ const LimitMessage = "grpc_message"
 type call struct {
 	*exchange.Exchange
 	request    *http.Request
-	metrics    Metrics
+	rejected   func(reason string)
 	controller *http.ResponseController
 	cancel     context.CancelCauseFunc
 	watching   sync.WaitGroup
@@ -83,7 +83,7 @@ func (c *call) Read(p []byte) (int, error) {
 	before := min(c.received, limit)
 	c.received += int64(n)
 	if before < limit && c.received > limit {
-		c.metrics.Rejected(LimitMessage)
+		c.rejected(LimitMessage)
 	}
 	if !c.acquire(messageFactor * (min(c.received, limit) - before)) {
 		return 0, c.outOfMemory()
@@ -138,7 +138,7 @@ func (c *call) acquire(bytes int64) bool {
 
 // outOfMemory counts a rejection for lack of memory, and returns the error that ends the call.
 func (c *call) outOfMemory() error {
-	c.metrics.Rejected(transport.LimitMemory)
+	c.rejected(transport.LimitMemory)
 	c.err = connect.NewError(connect.CodeResourceExhausted, errors.New("the server does not have enough memory for the message"))
 	return c.err
 }

@@ -119,7 +119,7 @@ func (h *Handler) control(ctx context.Context, c *call, target controls.Target) 
 		return invalidArgument("%s%s", strings.ToLower(name), err.Error()[len(name):])
 	}
 	err = h.Delays.Await(ctx, c.Exchange, desired.Delay)
-	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
+	_ = exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	switch {
 	case errors.Is(err, exchange.ErrTooManyDelays):
 		return connect.NewError(connect.CodeResourceExhausted, err)

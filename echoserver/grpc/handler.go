@@ -61,22 +61,15 @@ func IsHealthCheck(r *http.Request) bool {
 	return r.RequestURI == healthCheckProcedure && IsCall(r)
 }
 
-// Metrics counts calls and rejections.
-type Metrics interface {
-	// Called counts a call by method and status name. An unknown method is counted as "other".
-	Called(method, status string)
-	// Rejected counts a message that was rejected because of a limit.
-	Rejected(reason string)
-}
-
 // Config contains the server settings and state that calls need.
 type Config struct {
 	Describer *describe.Describer
 	Chooser   *controls.Chooser
 	Delays    *exchange.Delays
-	Metrics   Metrics
-	NotReady  <-chan struct{} // closed when the server begins to drain
-	Ending    <-chan struct{} // closed when the server stops
+	Called    func(method, status string) // counts a call by method and status name; an unknown method is counted as "other"
+	Rejected  func(reason string)         // counts a message that was rejected because of a limit
+	NotReady  <-chan struct{}             // closed when the server begins to drain
+	Ending    <-chan struct{}             // closed when the server stops
 }
 
 // Handler serves gRPC, gRPC-Web, and Connect calls.
@@ -126,13 +119,13 @@ func (h *Handler) options(maxMessage int, target controls.Target) connect.Handle
 
 // Serve serves a call. It matches the path without decoding it, because method paths contain no escapes.
 func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
-	c := &call{Exchange: e, request: r, metrics: h.Metrics, controller: http.NewResponseController(e)}
+	c := &call{Exchange: e, request: r, rejected: h.Rejected, controller: http.NewResponseController(e)}
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, c))
 	c.cancel = cancel
 	defer func() { // over HTTP/1.1, net/http then reads the data that the client is still sending, and writes the end of the response
 		c.cancel(nil)
 		c.watching.Wait()
-		exchange.SetDeadlines(e, time.Now().Add(exchange.StallTimeout))
+		_ = exchange.SetDeadlines(e, time.Now().Add(exchange.StallTimeout))
 	}()
 	_ = c.controller.EnableFullDuplex() // otherwise, HTTP/1.1 responses would wait for the whole request; HTTP/2 is always full-duplex
 	forConnect := r.WithContext(ctx)
@@ -147,7 +140,7 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request) {
 	}
 	if code, ok := c.code(); ok {
 		e.GRPCStatus = codeName(code)
-		h.Metrics.Called(label, e.GRPCStatus)
+		h.Called(label, e.GRPCStatus)
 	}
 }
 
@@ -175,7 +168,7 @@ func (h *Handler) begin(ctx context.Context, c *call, kind connect.StreamType) e
 	if kind&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
-	exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
+	_ = exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	isStream := kind != connect.StreamTypeUnary
 	if !c.Acquire(callCost) || isStream && !c.Acquire(streamCost) {
 		return c.outOfMemory()

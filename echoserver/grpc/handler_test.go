@@ -52,7 +52,8 @@ func newCallServer() *callServer {
 		counts: map[string]int{}}
 	s.Handler = NewHandler(Config{Describer: &describe.Describer{ShowIdentity: true, Draining: s.draining.Load},
 		Chooser: controls.NewChooser(controls.Safe, controls.Controls{}, nil, nil),
-		Delays:  &exchange.Delays{Ending: s.ending, Rejected: s.Rejected}, Metrics: s, NotReady: s.notReady, Ending: s.ending})
+		Delays:  &exchange.Delays{Ending: s.ending, Rejected: s.rejected}, Called: s.called, NotReady: s.notReady, Ending: s.ending,
+		Rejected: s.rejected})
 	return s
 }
 
@@ -62,13 +63,11 @@ func (s *callServer) count(what string) {
 	s.counts[what]++
 }
 
-// Called implements Metrics.
-func (s *callServer) Called(method, status string) {
+func (s *callServer) called(method, status string) {
 	s.count(strings.TrimPrefix(method, "echo.v1.Echo/") + " " + status)
 }
 
-// Rejected implements Metrics.
-func (s *callServer) Rejected(reason string) { s.count("limit " + reason) }
+func (s *callServer) rejected(reason string) { s.count("limit " + reason) }
 
 // all returns the sorted names of all nonzero counts.
 func (s *callServer) all() []string {

@@ -45,8 +45,8 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Rejected: metrics.Rejected,
 		Page: h.pages.WebSocket.Serve, Log: h.logHandshake}
-	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Chooser: h.chooser, Delays: h.delays, Metrics: metrics,
-		Ending: life.ending, NotReady: life.notReady})
+	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Chooser: h.chooser, Delays: h.delays, Called: metrics.called,
+		Rejected: metrics.Rejected, Ending: life.ending, NotReady: life.notReady})
 	return h
 }
 
@@ -58,7 +58,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.ID = exchange.NewRequestID()
 	}
 	target := routeOf(routedPath(r.URL))
-	h.metrics.began()
+	h.metrics.inFlight.Add(1)
 	defer func() { // runs even if the response is aborted
 		listener := "http"
 		if transport.TLSConnectionOf(r) != nil {

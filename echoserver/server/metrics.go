@@ -120,8 +120,6 @@ func (m *metrics) expose(e *exchange.Exchange) {
 	}
 }
 
-func (m *metrics) began() { m.inFlight.Add(1) }
-
 // ended counts a completed request.
 func (m *metrics) ended(listener string, r *http.Request, status int, took time.Duration) {
 	m.inFlight.Add(-1)
@@ -132,8 +130,8 @@ func (m *metrics) ended(listener string, r *http.Request, status int, took time.
 // applied counts a control that changed a response.
 func (m *metrics) applied(control, _ string) { m.controls.WithLabelValues(control).Inc() }
 
-// Called implements grpc.Metrics.
-func (m *metrics) Called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
+// called counts a gRPC call.
+func (m *metrics) called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
 
 // Rejected counts a request, connection, or message that was rejected or truncated.
 func (m *metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }

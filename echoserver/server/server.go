@@ -205,7 +205,7 @@ func (l *lifecycle) drain(server *http.Server, delay time.Duration, log *slog.Lo
 func newAdmin(life *lifecycle, metrics *metrics) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := exchange.New(w, r)
-		metrics.began()
+		metrics.inFlight.Add(1)
 		defer func() { metrics.ended("admin", r, e.StatusOrOK(), time.Since(e.Began)) }()
 		exchange.SetSecurityHeaders(e.Header())
 		switch r.URL.Path {

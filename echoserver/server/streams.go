@@ -25,8 +25,7 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
 		return
 	}
-	controller := http.NewResponseController(e)
-	if err := controller.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 is always full-duplex
+	if err := http.NewResponseController(e).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 is always full-duplex
 		exchange.Reject(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
 		return
 	}
@@ -34,11 +33,11 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 		h.exhausted(e)
 		return
 	}
-	source := http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed)
+	source, buffer := stream{http.MaxBytesReader(e.ResponseWriter, r.Body, maxStreamed), e}, make([]byte, streamBuffer)
 	if r.URL.Query().Has("digest") {
 		// The response begins only after the whole body is received, because not all proxies can read and write at the same time.
 		digest := sha256.New()
-		size, err := copyStream(digest, source, controller)
+		size, err := io.CopyBuffer(digest, source, buffer)
 		if err != nil {
 			h.unreadable(e, err)
 			return
@@ -50,7 +49,7 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	if r.ContentLength >= 0 {
 		e.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
-	if _, err := copyStream(e, source, controller); err != nil {
+	if _, err := io.CopyBuffer(e, source, buffer); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			h.metrics.Rejected(limitBody)
 		}
@@ -58,28 +57,18 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 	}
 }
 
-// copyStream copies source to target, and fails if either side makes no progress for StallTimeout. It returns the number of copied bytes.
-func copyStream(target io.Writer, source io.Reader, controller *http.ResponseController) (size int64, err error) {
-	buffer := make([]byte, streamBuffer)
-	for {
-		deadline := time.Now().Add(exchange.StallTimeout)
-		if err := errors.Join(controller.SetReadDeadline(deadline), controller.SetWriteDeadline(deadline)); err != nil {
-			return size, fmt.Errorf("setting deadlines: %w", err)
-		}
-		n, err := source.Read(buffer)
-		size += int64(n)
-		if n > 0 {
-			if _, err := target.Write(buffer[:n]); err != nil {
-				return size, err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return size, nil
-		case err != nil:
-			return size, err
-		}
+// stream is a request body whose exchange fails if either direction makes no progress for StallTimeout.
+type stream struct {
+	io.Reader
+	exchange *exchange.Exchange
+}
+
+// Read implements io.Reader.
+func (s stream) Read(p []byte) (int, error) {
+	if err := exchange.SetDeadlines(s.exchange, time.Now().Add(exchange.StallTimeout)); err != nil {
+		return 0, err
 	}
+	return s.Reader.Read(p)
 }
 
 // events sends a server-sent event immediately and then once per interval, until the client disconnects or the server stops. If a proxy
@@ -97,13 +86,11 @@ func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Du
 		h.exhausted(e)
 		return
 	}
-	controller := http.NewResponseController(e)
 	ticks := time.Tick(interval)
 	for number := firstEvent(r.Header.Get("Last-Event-ID")); ; number++ {
-		stalled := time.Now().Add(exchange.StallTimeout)
-		deadline := errors.Join(controller.SetReadDeadline(stalled), controller.SetWriteDeadline(stalled))
+		deadline := exchange.SetDeadlines(e, time.Now().Add(exchange.StallTimeout))
 		_, written := fmt.Fprintf(e, "id: %d\ndata: {\"number\":%d,\"time\":%q}\n\n", number, number, time.Now().UTC().Format(time.RFC3339Nano))
-		if errors.Join(deadline, written, controller.Flush()) != nil {
+		if errors.Join(deadline, written, e.FlushError()) != nil {
 			return
 		}
 		select {
