@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,16 +62,6 @@ const (
 	authorityFile   = "ca.crt"
 )
 
-type secretFile struct {
-	content string
-	exists  bool
-}
-
-// secretFiles is comparable, so that changes can be detected.
-type secretFiles struct {
-	certificate, key, authority secretFile
-}
-
 // certificatePair holds the TLS configuration for new connections.
 type certificatePair struct {
 	config    *tls.Config
@@ -78,24 +69,26 @@ type certificatePair struct {
 	expiry    time.Time      // when the certificate expires
 }
 
-// read returns the content of the files. It reads the files until two consecutive reads return the same content, because a read during a
+// read returns the content of the files that exist, by name. It reads the files until two consecutive reads return the same content, because a read during a
 // rotation could mix files from two pairs.
-func (s *TLSSettings) read() (files secretFiles, err error) {
-	desired := map[string]*secretFile{certificateFile: &files.certificate, keyFile: &files.key}
+func (s *TLSSettings) read() (files map[string]string, err error) {
+	names := []string{certificateFile, keyFile}
 	if s.ClientCertificate != ClientCertificateNone {
-		desired[authorityFile] = &files.authority
+		names = append(names, authorityFile)
 	}
 	for range 3 {
 		previous := files
-		files = secretFiles{}
-		for name, file := range desired {
+		files = map[string]string{}
+		for _, name := range names {
 			content, err := os.ReadFile(filepath.Join(s.Folder, name))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			switch {
+			case err == nil:
+				files[name] = string(content)
+			case !errors.Is(err, fs.ErrNotExist):
 				return files, fmt.Errorf("key %s cannot be read: %w", name, err)
 			}
-			*file = secretFile{content: string(content), exists: err == nil}
 		}
-		if files == previous {
+		if maps.Equal(files, previous) {
 			break
 		}
 	}
@@ -103,34 +96,28 @@ func (s *TLSSettings) read() (files secretFiles, err error) {
 }
 
 // pair returns the configuration for the files, or an error that describes why they cannot be used.
-func (s *TLSSettings) pair(files *secretFiles) (*certificatePair, error) {
-	switch {
-	case !files.certificate.exists:
-		return nil, fmt.Errorf("key %s is missing", certificateFile)
-	case !files.key.exists:
-		return nil, fmt.Errorf("key %s is missing", keyFile)
+func (s *TLSSettings) pair(files map[string]string) (*certificatePair, error) {
+	for _, name := range []string{certificateFile, keyFile} {
+		if _, exists := files[name]; !exists {
+			return nil, fmt.Errorf("key %s is missing", name)
+		}
 	}
-	certificate, err := certificates.Pair([]byte(files.certificate.content), []byte(files.key.content))
+	certificate, err := certificates.Pair([]byte(files[certificateFile]), []byte(files[keyFile]))
 	if err != nil {
 		return nil, err
 	}
 	authority := x509.NewCertPool() // not nil, because a nil pool would stand for the system's CA certificates
+	content, exists := files[authorityFile]
 	switch {
-	case files.authority.exists:
-		if authority, err = certificates.Pool([]byte(files.authority.content)); err != nil {
+	case exists:
+		if authority, err = certificates.Pool([]byte(content)); err != nil {
 			return nil, fmt.Errorf("key %s: %w", authorityFile, err)
 		}
 	case s.ClientCertificate == ClientCertificateRequire:
 		return nil, fmt.Errorf("key %s is missing: spec.tls.clientCertificate %s needs it", authorityFile, ClientCertificateRequire)
 	}
 	config := &tls.Config{
-		VerifyPeerCertificate: func(chain [][]byte, _ [][]*x509.Certificate) error {
-			if len(chain) > maxPeerCertificates {
-				return fmt.Errorf("the client sent %d certificates, but at most %d are allowed", len(chain), maxPeerCertificates)
-			}
-			return nil
-		},
-		VerifyConnection: rejectManyNames,
+		VerifyConnection: rejectLarge,
 		Certificates:     []tls.Certificate{certificate},
 		MinVersion:       s.MinVersion,
 		CipherSuites:     s.Ciphers,
@@ -150,9 +137,12 @@ func (s *TLSSettings) pair(files *secretFiles) (*certificatePair, error) {
 // maxNames is the maximum total number of names and extensions in a client's certificates.
 const maxNames = 200
 
-// rejectManyNames rejects client certificates with too many names and extensions, which would use a lot of memory while the connection is
-// open.
-func rejectManyNames(state tls.ConnectionState) error {
+// rejectLarge rejects too many client certificates, and certificates with too many names and extensions, which would use a lot of memory
+// while the connection is open.
+func rejectLarge(state tls.ConnectionState) error {
+	if sent := len(state.PeerCertificates); sent > maxPeerCertificates {
+		return fmt.Errorf("the client sent %d certificates, but at most %d are allowed", sent, maxPeerCertificates)
+	}
 	names := 0
 	for _, each := range state.PeerCertificates {
 		names += len(each.DNSNames) + len(each.EmailAddresses) + len(each.IPAddresses) + len(each.URIs) + len(each.Subject.Names) +

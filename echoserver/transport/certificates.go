@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -32,15 +33,10 @@ type Certificates struct {
 	log      *slog.Logger
 	current  atomic.Pointer[certificatePair]
 	// Only one goroutine uses the following fields.
-	loaded         secretFiles // the files from which current was loaded
-	failure        failure
-	emptyAuthority bool // whether the last ca.crt was empty, so that it is reported only once
-}
-
-// failure describes why the files cannot be used, and is zero if they can be used.
-type failure struct {
-	files secretFiles
-	why   string
+	loaded         map[string]string // the files from which current was loaded
+	failed         map[string]string // the last files, if they cannot be used
+	failure        string            // why they cannot be used
+	emptyAuthority bool              // whether the last ca.crt was empty, so that it is reported only once
 }
 
 // AwaitCertificates waits for the certificate and loads it. Its error names the source.
@@ -90,42 +86,45 @@ func (c *Certificates) Rotate() {
 	last := c.current.Load()
 	files, err := c.load()
 	if err == nil {
-		c.failure = failure{}
+		c.failure = ""
 		if pair := c.current.Load(); pair != last {
 			c.log.Info("certificate rotated", "source", c.settings.source(), "notAfter", pair.expiry)
 		}
 		return
 	}
-	if failure := (failure{files, err.Error()}); failure != c.failure {
-		c.failure = failure
+	if c.failure != err.Error() || !maps.Equal(files, c.failed) {
+		c.failed, c.failure = files, err.Error()
 		c.metrics.ReloadFailures.Add(1)
-		c.log.Warn("certificate not rotated: the last certificate stays in use", "source", c.settings.source(), "error", failure.why,
+		c.log.Warn("certificate not rotated: the last certificate stays in use", "source", c.settings.source(), "error", c.failure,
 			"notAfter", last.expiry)
 	}
 }
 
 // load reads the files, and uses them if they have changed.
-func (c *Certificates) load() (secretFiles, error) {
+func (c *Certificates) load() (map[string]string, error) {
 	files, err := c.settings.read()
 	if err != nil {
 		return files, err
 	}
 	// Some issuers write an empty ca.crt. Unless clients must present a certificate, it is replaced with the last ca.crt, or with none at
 	// startup.
-	isEmpty := files.authority.exists && certificates.IsEmpty([]byte(files.authority.content)) &&
-		c.settings.ClientCertificate == ClientCertificateRequest
+	content, exists := files[authorityFile]
+	isEmpty := exists && certificates.IsEmpty([]byte(content)) && c.settings.ClientCertificate == ClientCertificateRequest
 	if isEmpty {
-		files.authority = c.loaded.authority
+		delete(files, authorityFile)
+		if last, exists := c.loaded[authorityFile]; exists {
+			files[authorityFile] = last
+		}
 	}
 	if isEmpty && !c.emptyAuthority {
 		c.metrics.ReloadFailures.Add(1)
 		c.log.Warn("key ca.crt is empty: the last ca.crt stays in use, or none at startup", "source", c.settings.source())
 	}
 	c.emptyAuthority = isEmpty
-	if c.current.Load() != nil && files == c.loaded {
+	if c.current.Load() != nil && maps.Equal(files, c.loaded) {
 		return files, nil
 	}
-	pair, err := c.settings.pair(&files)
+	pair, err := c.settings.pair(files)
 	if err != nil {
 		return files, err
 	}

@@ -133,7 +133,7 @@ func TestSettings_pair(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if pair, err := s.pair(&files); c.want == "" && (err != nil || pair.config == nil || pair.authority == nil) ||
+		if pair, err := s.pair(files); c.want == "" && (err != nil || pair.config == nil || pair.authority == nil) ||
 			c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -152,11 +152,11 @@ func TestSettings_unreadableFiles(t *testing.T) {
 	}
 }
 
-func TestRejectManyNames(t *testing.T) {
+func TestRejectLarge_names(t *testing.T) {
 	for names, ok := range map[int]bool{0: true, maxNames: true, maxNames + 1: false} {
 		state := tls.ConnectionState{PeerCertificates: []*x509.Certificate{{DNSNames: make([]string, names/2)},
 			{URIs: make([]*url.URL, names-names/2)}}}
-		if err := rejectManyNames(state); (err == nil) != ok {
+		if err := rejectLarge(state); (err == nil) != ok {
 			t.Errorf("%d names: %v", names, err)
 		}
 	}
