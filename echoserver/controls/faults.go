@@ -93,7 +93,6 @@ func (c *Chooser) For(r *http.Request, target Target) (Controls, error) {
 	return desired, nil
 }
 
-// inject injects the fault, if any, that applies to a request for an echo.
 func (c *Chooser) inject(desired *Controls, r *http.Request) {
 	if desired.requests("status", "delay", "connection", "percentage", "failures") {
 		if !c.applies(r, 0, desired.percentage, desired.failures) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// format is the format in which a request is echoed.
 type format string
 
 const (
@@ -79,10 +78,8 @@ func qualityIn(parameters string) float64 {
 func qualityOf(mediaType string, ranges []mediaRange) float64 {
 	group, _, _ := strings.Cut(mediaType, "/")
 	for _, pattern := range []string{mediaType, group + "/*", "*/*"} {
-		for _, r := range ranges {
-			if r.mediaType == pattern {
-				return r.quality
-			}
+		if i := slices.IndexFunc(ranges, func(r mediaRange) bool { return r.mediaType == pattern }); i >= 0 {
+			return ranges[i].quality
 		}
 	}
 	return 0

@@ -34,23 +34,12 @@ func (p Policy) parseStatus(text string) (int, error) {
 	return status, err
 }
 
-// parseConnection parses a connection fault. Unless the policy is Full, it rejects all connection faults. Gateways stop using a server
-// whose connections break, so one request could cut off other clients.
-func (p Policy) parseConnection(text string) (ConnectionFault, error) {
+// mustBeFull returns an error with the given reason unless the policy is Full.
+func (p Policy) mustBeFull(why string) error {
 	if p != Full {
-		return "", errors.New("a request cannot break the connection, because gateways stop using a server that breaks connections; " + needsFull)
+		return errors.New(why + "; " + needsFull)
 	}
-	return OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate)(text)
-}
-
-// parseEarlyHints parses the early-hints control, which requests a response with status 103. Unless the policy is Full, it rejects the
-// control. A proxy that does not know this status may respond to the next request with the final response, even if that request is from
-// another client.
-func (p Policy) parseEarlyHints(text string) (bool, error) {
-	if p != Full {
-		return false, errors.New("a request cannot cause a response with status 103, which some proxies do not understand; " + needsFull)
-	}
-	return ParseBoolean(text)
+	return nil
 }
 
 // checkHeader rejects a header that the policy does not allow. Unless the policy is Full, it allows only headers that do not make any

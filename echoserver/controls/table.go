@@ -1,6 +1,7 @@
 package controls
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/exchange"
 )
 
-// control is a row in the table of controls.
 type control struct {
 	name string
 	// set sets the control to the request's values if the policy allows them. It is nil if a request cannot set the control.
@@ -74,11 +74,17 @@ func table() [13]control {
 			c.failures, err = ParseWhole(values[0], 1, maxFailures)
 			return err
 		}, value: func(c Controls) any { return orNil(c.failures) }, targets: Echo, varies: true},
+		// A proxy that does not know status 103 may respond to the next request with the final response, even if that request is from another
+		// client.
 		{name: "early-hints", set: func(c *Controls, values []string, policy Policy) error {
-			return Into(&c.EarlyHints, policy.parseEarlyHints)(values[0])
+			return cmp.Or(policy.mustBeFull("a request cannot cause a response with status 103, which some proxies do not understand"),
+				Into(&c.EarlyHints, ParseBoolean)(values[0]))
 		}, value: func(c Controls) any { return orNil(c.EarlyHints) }, targets: Echo},
+		// Gateways stop using a server whose connections break, so one request could cut off other clients.
 		{name: "connection", set: func(c *Controls, values []string, policy Policy) error {
-			return Into(&c.Connection, policy.parseConnection)(values[0])
+			return cmp.Or(
+				policy.mustBeFull("a request cannot break the connection, because gateways stop using a server that breaks connections"),
+				Into(&c.Connection, OneOf("is neither reset nor truncate", ConnectionReset, ConnectionTruncate))(values[0]))
 		}, value: func(c Controls) any { return orNil(c.Connection) }, targets: Echo, varies: true},
 		{name: "handshake", set: func(c *Controls, values []string, _ Policy) error {
 			return Into(&c.Handshake, ParseBoolean)(values[0])

@@ -108,9 +108,6 @@ func ParseBoolean(text string) (bool, error) {
 	return ByName("is neither true nor false", map[string]bool{"true": true, "false": false})(text)
 }
 
-// tokenCharacters are the characters that a header name can contain in addition to letters and digits (RFC 9110, 5.6.2).
-const tokenCharacters = "!#$%&'*+-.^_`|~"
-
 // parseHeader parses "Name: value" and rejects headers that a request must not set.
 func parseHeader(text string, policy Policy) (Header, error) {
 	name, value, ok := strings.Cut(text, ":")
@@ -152,8 +149,8 @@ func splitHeaders(lists []string) []string {
 }
 
 func checkSyntax(h Header) error {
-	if !httpguts.ValidHeaderFieldName(h.Name) {
-		return fmt.Errorf("%.100q is not a header name: a name consists of letters, digits, and %s", h.Name, tokenCharacters)
+	if !httpguts.ValidHeaderFieldName(h.Name) { // RFC 9110, 5.6.2
+		return fmt.Errorf("%.100q is not a header name: a name consists of letters, digits, and !#$%%&'*+-.^_`|~", h.Name)
 	}
 	if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return fmt.Errorf("the value of %.100s contains a control character", h.Name)

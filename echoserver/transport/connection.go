@@ -177,14 +177,11 @@ func (c *Connection) CloseWrite() error {
 // SendReset makes the next Close send a TCP reset.
 func (c *Connection) SendReset() error {
 	under := c.Conn
-	for {
-		switch each := under.(type) {
-		case interface{ SetLinger(seconds int) error }: // as *net.TCPConn
-			return each.SetLinger(0)
-		case interface{ NetConn() net.Conn }:
-			under = each.NetConn()
-		default:
-			return errors.ErrUnsupported
-		}
+	if secure, ok := under.(*TLSConnection); ok {
+		under = secure.carrier.Conn
 	}
+	if plain, ok := under.(interface{ SetLinger(seconds int) error }); ok { // as *net.TCPConn
+		return plain.SetLinger(0)
+	}
+	return errors.ErrUnsupported
 }

@@ -42,7 +42,6 @@ func NewBoundedListener(listener net.Listener, cost int64, b *Bounds) net.Listen
 	return &boundedListener{Listener: listener, bounds: b, limit: maxConnections, cost: cost}
 }
 
-// Accept implements net.Listener.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -72,7 +71,6 @@ type evictingSet struct {
 	open  []net.Conn // the oldest first
 }
 
-// add adds a connection, and closes the oldest one if there are too many.
 func (s *evictingSet) add(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -84,7 +82,6 @@ func (s *evictingSet) add(c net.Conn) {
 	}
 }
 
-// remove removes a connection from the set.
 func (s *evictingSet) remove(c net.Conn) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -117,7 +114,6 @@ type evictableConnection struct {
 	all *evictingSet
 }
 
-// Close implements net.Conn.
 func (c *evictableConnection) Close() error {
 	c.all.remove(c.Conn)
 	return c.Conn.Close()

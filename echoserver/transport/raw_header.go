@@ -133,9 +133,6 @@ func (h *rawHeader) restart() {
 	h.add(ahead)
 }
 
-// isRead reports whether any part of a header has been read, now or earlier on this connection.
-func (h *rawHeader) isRead() bool { return h.isLater || len(h.data) > 0 }
-
 // add adds a piece, but not the data that follows the header: a body, another request, or HTTP/2.
 func (h *rawHeader) add(piece []byte) {
 	for line := range bytes.Lines(piece) {
@@ -190,14 +187,6 @@ func (h *rawHeader) names() []string {
 func (h *rawHeader) size() HeaderSize {
 	// Fields does not count the request line, Host, or the empty line.
 	return HeaderSize{Bytes: int64(len(h.data)), requestLine: int64(h.requestLine), Fields: max(0, h.lines-3)}
-}
-
-// certainSize is like size, but does not count what may belong to a body: all values are lower bounds.
-func (h *rawHeader) certainSize() HeaderSize {
-	if h.isLater {
-		return HeaderSize{Bytes: int64(max(0, len(h.data)-readerSize))}
-	}
-	return h.size()
 }
 
 // longestField returns the name of the longest field, truncated to maxLoggedField. The name of the last field may be incomplete. The result

@@ -59,12 +59,17 @@ func (c *Connection) meter(piece []byte) error {
 	case !c.header.isLater && isTLS(c.header.data): // net/http would wait for a line break
 		return c.report(rejection{protocol: "TLS", status: http.StatusBadRequest, reason: ReasonTLS, detail: detailTLS})
 	}
-	if rejected := CheckHeader(c.header.certainSize(), c.bounds.MaxHeaderBytes); rejected != nil {
+	size := c.header.size()
+	if c.header.isLater { // a part of the data may belong to a body, so all values are lower bounds
+		size = HeaderSize{Bytes: max(0, size.Bytes-readerSize)}
+	}
+	if rejected := CheckHeader(size, c.bounds.MaxHeaderBytes); rejected != nil {
 		return c.rejectHeader(rejected)
 	}
 	more := max(0, int64(len(c.header.data))-IncludedHeader)*HeaderFactor - c.reservedHeader.Load()
 	if more > 0 && !c.acquire(&c.bounds.Budget.Requests, &c.reservedHeader, more) {
-		return c.reject(http.StatusServiceUnavailable, LimitMemory, OverBudget)
+		c.bounds.Reporter.Count(LimitMemory)
+		return c.respond(http.StatusServiceUnavailable, OverBudget)
 	}
 	return nil
 }
@@ -72,13 +77,15 @@ func (c *Connection) meter(piece []byte) error {
 // rejectHeader responds to a request whose header exceeds a limit.
 func (c *Connection) rejectHeader(rejected *HeaderRejection) error {
 	rejected.Log(c.bounds.Log, c.RemoteAddr().String(), c.header.longestField())
-	return c.reject(rejected.Status, LimitHeader, rejected.Reason)
+	c.bounds.Reporter.Count(LimitHeader)
+	return c.respond(rejected.Status, rejected.Reason)
 }
 
 // Write implements net.Conn. If no handler has received the HTTP/1 request, the data is net/http's response to a rejected request. Write
 // replaces it with a response that the client can read before the connection is closed.
 func (c *Connection) Write(p []byte) (int, error) {
-	if c.isHTTP2 || c.handled.Load() || !c.header.isRead() { // before anything is read, a TLS handshake may have failed
+	isUnread := !c.header.isLater && len(c.header.data) == 0 // a TLS handshake may have failed
+	if c.isHTTP2 || c.handled.Load() || isUnread {
 		return c.Conn.Write(p)
 	}
 	if c.rejection == nil { // this is the beginning of the response
@@ -108,12 +115,6 @@ func (c *Connection) report(what rejection) error {
 	what.remote = c.RemoteAddr().String()
 	c.bounds.Reporter.report(what)
 	return c.respond(what.status, what.detail)
-}
-
-// reject responds to a request that exceeds a limit.
-func (c *Connection) reject(status int, reason, why string) error {
-	c.bounds.Reporter.Count(reason)
-	return c.respond(status, why)
 }
 
 // respond responds to a request that does not reach a handler, and returns errRejected.

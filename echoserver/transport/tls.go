@@ -48,7 +48,6 @@ func NewTLSListener(listener net.Listener, certificates *Certificates, reporter 
 		handshakes: &evictingSet{limit: maxHandshakes, evicted: func() { reporter.Count(LimitHandshakes) }}}
 }
 
-// Accept implements net.Listener.
 func (l *tlsListener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
@@ -180,27 +179,22 @@ func (c *TLSConnection) CloseWrite() error {
 	return closer.CloseWrite()
 }
 
-// NetConn returns the underlying connection, which carries the TLS data.
-func (c *TLSConnection) NetConn() net.Conn { return c.carrier.Conn }
-
 // TLSConnectionOf returns a request's TLS connection, or nil if the request did not use TLS.
 func TLSConnectionOf(r *http.Request) *TLSConnection {
-	c := ConnectionOf(r)
-	if c == nil {
-		return nil
+	if c := ConnectionOf(r); c != nil {
+		secure, _ := c.Conn.(*TLSConnection)
+		return secure
 	}
-	secure, _ := c.Conn.(*TLSConnection)
-	return secure
+	return nil
 }
 
 // TLSStateOf returns the TLS state of a request's connection, or nil if the connection does not use TLS. VerifiedChains is empty unless the
 // authority verifies the client's certificate.
 func TLSStateOf(r *http.Request) *tls.ConnectionState {
-	secure := TLSConnectionOf(r)
-	if secure == nil {
-		return nil
+	if secure := TLSConnectionOf(r); secure != nil {
+		return secure.state
 	}
-	return secure.state
+	return nil
 }
 
 // carrier is the connection that carries TLS data. It limits the size of the handshake, and how long Close takes.
