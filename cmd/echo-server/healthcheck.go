@@ -13,8 +13,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/server"
 )
 
-const healthcheckTimeout = 2 * time.Second
-
 // healthcheck returns an error if the server with these settings is not ready. It is part of the echo server because container engines run
 // health checks inside the container, and the image contains no other program.
 func healthcheck(ctx context.Context, arguments, environ []string, help io.Writer) error {
@@ -22,7 +20,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	connection, err := dialAny(ctx, localAddresses(settings.AdminAddress))
 	if err != nil {

@@ -61,11 +61,26 @@ func (c *Chooser) Begin(e *exchange.Exchange, delay time.Duration) {
 	c.Apply(e, &Controls{Headers: c.general, Delay: delay})
 }
 
-// Apply sets the headers that controls specify, and makes the response report the controls.
+// Apply sets the headers that controls specify, and makes the response report the controls. The headers replace the server's headers of the
+// same name, except that they extend Vary, because the response still depends on the headers that the server lists there. Vary is one line,
+// because nginx before 1.23 obeys only the last line.
 func (c *Chooser) Apply(e *exchange.Exchange, desired *Controls) {
 	e.Applied = desired.Applied()
-	e.Header()["Vary"] = c.vary
-	desired.SetHeaders(e.Header())
+	header := e.Header()
+	header["Vary"] = c.vary
+	isVary := func(h Header) bool { return strings.EqualFold(h.Name, "Vary") }
+	for _, each := range desired.Headers {
+		if !isVary(each) {
+			header.Del(each.Name)
+		}
+	}
+	for _, each := range desired.Headers {
+		if isVary(each) {
+			header.Set(each.Name, header.Get(each.Name)+","+each.Value)
+		} else {
+			header.Add(each.Name, each.Value)
+		}
+	}
 }
 
 // For returns the controls that apply to a request, or an error if the request's controls are not valid. A request that sets a control

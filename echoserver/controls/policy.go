@@ -27,8 +27,7 @@ const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTRO
 // network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
-	isLogin := status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired
-	if p != Full && isLogin {
+	if p != Full && (status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired) {
 		return 0, fmt.Errorf("%d requests a login; %s", status, needsFull)
 	}
 	return status, err

@@ -57,8 +57,9 @@ func TestConnection_rejectedEnds(t *testing.T) {
 	}()
 	b := newTestBounds()
 	b.Budget = NewBudget(4 * (Cost + 1))
-	c, ok := accept(far, Cost, b, func() {})
-	if !ok {
+	c := &Connection{Conn: far, bounds: b, release: func() {}}
+	c.inHeader.Store(true)
+	if !c.acquire(&b.Budget.Connections, &c.cost, Cost) {
 		t.Fatal("the connection is not accepted")
 	}
 	buffer := make([]byte, 1024)

@@ -60,7 +60,6 @@ func AwaitCertificates(ctx context.Context, s TLSSettings, metrics *TLSMetrics, 
 	}
 }
 
-// source describes where the files come from.
 func (s *TLSSettings) source() string {
 	if s.Secret != "" {
 		return fmt.Sprintf("Secret %q", s.Secret)
@@ -100,7 +99,6 @@ func (c *Certificates) Rotate() {
 	}
 }
 
-// load reads the files, and uses them if they have changed.
 func (c *Certificates) load() (map[string]string, error) {
 	files, err := c.settings.read()
 	if err != nil {

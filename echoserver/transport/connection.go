@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -40,13 +39,11 @@ var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was reje
 
 // Bounds holds the limits and counters that all connections to the public ports share.
 type Bounds struct {
-	Budget *Budget
-	// OpenConnections is the number of open connections.
+	Budget          *Budget
 	OpenConnections *atomic.Int64
-	// Reporter counts the requests that are rejected because of a limit, and reports the requests that net/http rejects.
-	Reporter       *Reporter
-	MaxHeaderBytes int
-	Log            *slog.Logger
+	Reporter        *Reporter // counts the requests that are rejected because of a limit, and reports the requests that net/http rejects
+	MaxHeaderBytes  int
+	Log             *slog.Logger
 }
 
 // Connection is a client's connection. It counts the memory that the server holds for the client before a handler is called. In HTTP/1, it
@@ -69,14 +66,6 @@ type Connection struct {
 	isHTTP2   bool
 	header    rawHeader
 	rejection error // ends the connection
-}
-
-// accept returns a client's connection, or false if the budget does not allow another connection. left is called when the connection is
-// closed.
-func accept(c net.Conn, cost int64, b *Bounds, left func()) (*Connection, bool) {
-	accepted := &Connection{Conn: c, bounds: b, release: sync.OnceFunc(left)}
-	accepted.inHeader.Store(true)
-	return accepted, accepted.acquire(&b.Budget.Connections, &accepted.cost, cost)
 }
 
 // acquire acquires bytes and adds them to held. Close releases the bytes that are still held.

@@ -48,10 +48,10 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.bounds.OpenConnections.Add(1) <= l.limit {
-			if accepted, ok := accept(c, l.cost, l.bounds, l.release); ok {
-				return accepted, nil
-			}
+		accepted := &Connection{Conn: c, bounds: l.bounds, release: sync.OnceFunc(l.release)}
+		accepted.inHeader.Store(true)
+		if l.bounds.OpenConnections.Add(1) <= l.limit && accepted.acquire(&l.bounds.Budget.Connections, &accepted.cost, l.cost) {
+			return accepted, nil
 		}
 		l.release()
 		l.bounds.Reporter.Count(LimitConnections)

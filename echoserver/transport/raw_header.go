@@ -171,7 +171,6 @@ func (h *rawHeader) isOf(r *http.Request) bool {
 	return ok && len(rest) > 1 && (rest[1] == '\r' || rest[1] == '\n')
 }
 
-// names returns the field names in their original order and case.
 func (h *rawHeader) names() []string {
 	_, fields, _ := strings.Cut(string(h.data), "\n")
 	names := make([]string, 0, max(0, h.lines-2))

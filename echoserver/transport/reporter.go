@@ -45,7 +45,6 @@ const (
 	maxDetail = 256
 )
 
-// rejection describes a rejected connection or request.
 type rejection struct {
 	remote   string // the client's address; empty if net/http does not report it
 	protocol string
@@ -71,7 +70,6 @@ func NewReporter(log *slog.Logger, count func(reason string)) *Reporter {
 	return &Reporter{log: log, Count: count}
 }
 
-// report counts and logs a rejection.
 func (r *Reporter) report(what rejection) {
 	r.Count(what.reason)
 	attributes := []any{"protocol", what.protocol, "reason", what.reason, "detail", what.detail[:min(len(what.detail), maxDetail)]}

@@ -29,8 +29,6 @@ const (
 	closeTimeout = 100 * time.Millisecond
 )
 
-var errHandshakeTooLarge = errors.New("the handshake is larger than 16 KiB")
-
 // tlsListener accepts connections that use the current certificate. A handshake in Accept would delay other connections, so the handshake
 // takes place in the first Read.
 type tlsListener struct {
@@ -206,7 +204,6 @@ type carrier struct {
 	closing    atomic.Bool
 }
 
-// Read implements net.Conn.
 func (c *carrier) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if c.complete {
@@ -216,7 +213,7 @@ func (c *carrier) Read(p []byte) (int, error) {
 		c.handshakes.add(c.Conn)
 	}
 	if c.received += n; c.received > maxHandshakeBytes {
-		return 0, errHandshakeTooLarge
+		return 0, errors.New("the handshake is larger than 16 KiB")
 	}
 	return n, err
 }
