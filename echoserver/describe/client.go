@@ -45,8 +45,8 @@ func describeClient(r *http.Request, trusted []netip.Prefix) Client {
 }
 
 // ClientAddress returns the address of a request's client, or "" if it is not known.
-func ClientAddress(r *http.Request, trusted []netip.Prefix) string {
-	return describeClient(r, trusted).Address
+func (d *Describer) ClientAddress(r *http.Request) string {
+	return describeClient(r, d.TrustedProxies).Address
 }
 
 // firstUntrusted returns the first address in the chain, starting at the connection, that is not a trusted proxy. It returns "" if a
@@ -83,9 +83,6 @@ func ParseTrustedProxies(text string) ([]netip.Prefix, error) {
 	return trusted, nil
 }
 
-// mappedBits is the length, in bits, of the prefix that all IPv4-mapped addresses share.
-const mappedBits = 96
-
 // parsePrefix parses an address or a CIDR. An IPv4-mapped CIDR becomes an IPv4 CIDR, because mapped addresses are compared as IPv4.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if !strings.Contains(text, "/") {
@@ -99,7 +96,7 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	if err != nil || !prefix.Addr().Is4In6() {
 		return prefix, err
 	}
-	return prefix.Addr().Unmap().Prefix(prefix.Bits() - mappedBits)
+	return prefix.Addr().Unmap().Prefix(prefix.Bits() - 96) // the length of the prefix that all IPv4-mapped addresses share
 }
 
 // Identity describes the server's pod and node. Its values come from environment variables that the operator sets. The response includes no

@@ -30,9 +30,7 @@ type Raw struct {
 type RawList []Raw
 
 // Add adds a value, unless it is valid UTF-8, and returns the text to show for it.
-func (l *RawList) Add(where, value string) (shown string) { return l.add(Raw{Where: where}, value) }
-
-func (l *RawList) add(raw Raw, value string) (shown string) {
+func (l *RawList) Add(raw Raw, value string) (shown string) {
 	if utf8.ValidString(value) {
 		return value
 	}
@@ -54,7 +52,7 @@ func (l *RawList) AddFields(where string, fields map[string][]string) map[string
 		shownName := ValidText(name)
 		values := shown[shownName]
 		for _, value := range fields[name] {
-			values = append(values, l.add(Raw{Where: where, Name: shownName, Index: len(values)}, value))
+			values = append(values, l.Add(Raw{Where: where, Name: shownName, Index: len(values)}, value))
 		}
 		shown[shownName] = values
 	}

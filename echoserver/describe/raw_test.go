@@ -53,7 +53,7 @@ func TestRawList_bound(t *testing.T) {
 	for i := range maxRaw {
 		list.AddFields("query", map[string][]string{fmt.Sprint(i): {"\xff", "\xfe"}})
 	}
-	list.Add("path", "\xff")
+	list.Add(Raw{Where: "path"}, "\xff")
 	if len(list) != maxRaw || list[maxRaw-1].Index != 1 {
 		t.Errorf("%d values are listed, the last is %+v", len(list), list[maxRaw-1])
 	}

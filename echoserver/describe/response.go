@@ -141,11 +141,11 @@ func (d *Describer) Describe(e *exchange.Exchange, r *http.Request, applied exch
 // listRaw lists the values that are not UTF-8. It must be called after redaction.
 func (a *Response) listRaw() {
 	list := &a.Request.Raw
-	a.Path = list.Add("path", a.Path)
-	a.Host = list.Add("host", a.Host)
-	a.Method = list.Add("method", a.Method)
+	a.Path = list.Add(Raw{Where: "path"}, a.Path)
+	a.Host = list.Add(Raw{Where: "host"}, a.Host)
+	a.Method = list.Add(Raw{Where: "method"}, a.Method)
 	if a.TLS != nil {
-		a.TLS.ServerName = list.Add("serverName", a.TLS.ServerName)
+		a.TLS.ServerName = list.Add(Raw{Where: "serverName"}, a.TLS.ServerName)
 	}
 	a.Headers = list.AddFields("header", a.Headers)
 	a.Request.Trailers = list.AddFields("trailer", a.Request.Trailers)
@@ -196,11 +196,11 @@ func (a *Response) Text() []byte {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range a.facts() {
-		if line[1] != "" {
-			fmt.Fprintf(&b, "%s: %s\n", line[0], line[1])
+	a.writeFacts(func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}
-	}
+	})
 	if body := a.Request.Body; body != nil {
 		fmt.Fprintf(&b, "body: %s\n\n%s\n", body, body.Data)
 	}
@@ -210,40 +210,39 @@ func (a *Response) Text() []byte {
 	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))
 }
 
-// facts returns the names and values for the text. The caller omits empty values.
-func (a *Response) facts() [][2]string {
-	facts := [][2]string{
-		{"request", a.Request.ID},
-		{"client", a.Client.Address},
-		{"namespace", a.Namespace},
-		{"ingress", a.Ingress},
-		{"service", a.Service},
-		{"pod", a.Pod},
-		{"node", a.Server.Node},
-		{"version", a.Server.Version},
-	}
+// writeFacts calls write with the names and values for the text. Values may be empty.
+func (a *Response) writeFacts(write func(name, value string)) {
+	write("request", a.Request.ID)
+	write("client", a.Client.Address)
+	write("namespace", a.Namespace)
+	write("ingress", a.Ingress)
+	write("service", a.Service)
+	write("pod", a.Pod)
+	write("node", a.Server.Node)
+	write("version", a.Server.Version)
 	if a.TLS != nil {
-		facts = append(facts, [][2]string{{"tls", a.TLS.Version}, {"cipher", a.TLS.CipherSuite},
-			{"server name", printable(a.TLS.ServerName)}, {"protocol", a.TLS.NegotiatedProtocol}}...)
+		write("tls", a.TLS.Version)
+		write("cipher", a.TLS.CipherSuite)
+		write("server name", printable(a.TLS.ServerName))
+		write("protocol", a.TLS.NegotiatedProtocol)
 		if client := a.Client.Certificate; client != nil {
 			verified := "not verified"
 			if client.Verified {
 				verified = "verified"
 			}
-			facts = append(facts, [2]string{"client certificate", printable(client.Subject) + " (" + verified + ")"})
+			write("client certificate", printable(client.Subject)+" ("+verified+")")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Server.Info)) {
-		facts = append(facts, [2]string{name, a.Server.Info[name]})
+		write(name, a.Server.Info[name])
 	}
-	facts = append(facts, [2]string{"applied", a.Applied.String()})
+	write("applied", a.Applied.String())
 	for _, name := range slices.Sorted(maps.Keys(a.Request.Trailers)) {
 		for _, value := range a.Request.Trailers[name] {
-			facts = append(facts, [2]string{"trailer " + printable(name), value})
+			write("trailer "+printable(name), value)
 		}
 	}
 	for i := range a.Request.Raw {
-		facts = append(facts, [2]string{"raw", a.Request.Raw[i].String()})
+		write("raw", a.Request.Raw[i].String())
 	}
-	return facts
 }

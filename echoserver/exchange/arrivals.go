@@ -34,7 +34,6 @@ type Arrivals struct {
 	nonces *Recent[sameNonce] // the key is a hash
 }
 
-// sameNonce is the requests with the same nonce.
 type sameNonce struct {
 	began    time.Time // when the first request arrived
 	count    int
@@ -117,7 +116,6 @@ type witness struct {
 	claims        proof.Claims
 }
 
-// Read implements io.Reader.
 func (w *witness) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if n > 0 {
@@ -133,7 +131,6 @@ func (w *witness) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sign returns the proof for a response.
 func (w *witness) sign(status int, header http.Header) string {
 	c := w.claims
 	w.record.mutex.Lock()

@@ -123,12 +123,11 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 // WithoutPartialRune returns data without an incomplete character at its end.
 func WithoutPartialRune(data []byte) []byte {
 	for back := 1; back <= min(utf8.UTFMax, len(data)); back++ {
-		last := data[len(data)-back:]
-		if utf8.RuneStart(last[0]) {
+		if last := data[len(data)-back:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {
 				return data[:len(data)-back]
 			}
-			return data
+			break
 		}
 	}
 	return data

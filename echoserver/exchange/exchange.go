@@ -36,12 +36,10 @@ type Exchange struct {
 	Status     int                   // 0 before the response
 	written    int64
 	// Applied lists the controls that change the response, and Count counts each. Both are nil on the admin port.
-	Applied Applied
-	Count   func(control, value string)
-	// Client is the address of the client for the log. It is empty if it is not known, or if no proxy is trusted.
-	Client string
-	// GRPCStatus is the name of a gRPC call's status. It is empty for other requests.
-	GRPCStatus string
+	Applied    Applied
+	Count      func(control, value string)
+	Client     string   // the client's address for the log; empty if it is not known, or if no proxy is trusted
+	GRPCStatus string   // the name of a gRPC call's status; empty for other requests
 	witness    *witness // nil unless the response will contain a proof
 }
 
@@ -295,10 +293,9 @@ func (d *Delays) Await(ctx context.Context, e *Exchange, delay time.Duration) er
 	_ = SetDeadlines(e, time.Now().Add(delay+ResponseTimeout))
 	select {
 	case <-time.After(delay):
-		return nil
 	case <-d.Ending: // an early response is better than an aborted one
-		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	return nil
 }

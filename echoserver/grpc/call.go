@@ -63,7 +63,6 @@ type call struct {
 
 type callKey struct{}
 
-// callOf returns the call to which a context belongs.
 func callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call) // Serve has set it
 	return c
@@ -154,7 +153,6 @@ func callError(cause error) error {
 	return connect.NewError(connect.CodeCanceled, fmt.Errorf("the client ended the call: %w", cause))
 }
 
-// Write implements http.ResponseWriter.
 func (c *call) Write(data []byte) (int, error) {
 	c.beginWriting()
 	if c.Status >= http.StatusBadRequest && c.err == nil { // Connect itself rejected the request
@@ -166,9 +164,9 @@ func (c *call) Write(data []byte) (int, error) {
 	n, err := c.Exchange.Write(data)
 	if err != nil {
 		c.err = callError(err)
-		return n, c.err
+		err = c.err
 	}
-	return n, nil
+	return n, err
 }
 
 // Flush implements http.Flusher. It blocks until the client can receive the written data.
@@ -212,7 +210,6 @@ type callInterceptor struct {
 	connect.UnaryInterceptorFunc // implements the method for clients
 }
 
-// WrapUnary implements connect.Interceptor.
 func (callInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		response, err := next(ctx, request)
@@ -220,7 +217,6 @@ func (callInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingHandler implements connect.Interceptor.
 func (callInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		c := callOf(ctx)
@@ -240,7 +236,6 @@ func (c *call) handled(err error) error {
 	return err
 }
 
-// callConn is the connection that a stream uses.
 type callConn struct {
 	connect.StreamingHandlerConn
 	call *call

@@ -13,7 +13,6 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
-// describe describes a call as it was received.
 func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	r := c.request
 	if !c.acquireDescription() {
@@ -33,13 +32,13 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 	described := &echov1.Call{Method: describe.ValidText(r.RequestURI), Authority: describe.ValidText(r.Host), RequestId: describe.ValidText(c.ID),
 		RemoteAddress: client.Remote, ClientAddress: client.Address, Server: server}
 	var raw describe.RawList
-	raw.Add("authority", r.Host)
+	raw.Add(describe.Raw{Where: "authority"}, r.Host)
 	metadata := raw.AddFields("metadata", h.Describer.Redaction.Apply(r.Header))
 	eachMetadata(metadata, func(key, value string) {
 		described.Metadata = append(described.Metadata, &echov1.Metadata{Key: key, Value: value})
 	})
 	if state := describe.DescribeTLS(transport.TLSStateOf(r)); state != nil {
-		raw.Add("serverName", state.ServerName)
+		raw.Add(describe.Raw{Where: "serverName"}, state.ServerName)
 		described.Tls = &echov1.TLS{Version: state.Version, NegotiatedProtocol: state.NegotiatedProtocol,
 			ServerName: describe.ValidText(state.ServerName), CipherSuite: state.CipherSuite, PeerCertificates: state.PeerCertificates}
 	}
@@ -70,7 +69,6 @@ type gatewayAPIService struct {
 	handler *Handler
 }
 
-// Echo implements grpcecho.GrpcEchoHandler.
 func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (*grpcecho.EchoResponse, error) {
 	c, h := callOf(ctx), s.handler
 	r := c.request
@@ -93,7 +91,6 @@ func (s *gatewayAPIService) Echo(ctx context.Context, _ *grpcecho.EchoRequest) (
 	return &grpcecho.EchoResponse{Assertions: assertions}, nil
 }
 
-// EchoTwo implements grpcecho.GrpcEchoHandler.
 func (s *gatewayAPIService) EchoTwo(ctx context.Context, request *grpcecho.EchoRequest) (*grpcecho.EchoResponse, error) {
 	return s.Echo(ctx, request)
 }

@@ -24,7 +24,6 @@ const maxStreamCount = 1000
 // than a request.
 type echoService struct{ handler *Handler }
 
-// Unary implements echov1.EchoHandler.
 func (s *echoService) Unary(ctx context.Context, request *echov1.EchoRequest) (*echov1.EchoResponse, error) {
 	call, err := s.handler.describe(callOf(ctx))
 	if err != nil {
@@ -33,7 +32,6 @@ func (s *echoService) Unary(ctx context.Context, request *echov1.EchoRequest) (*
 	return &echov1.EchoResponse{Message: request.Message, Data: request.Data, Number: 1, Call: call}, nil
 }
 
-// ServerStream implements echov1.EchoHandler.
 func (s *echoService) ServerStream(ctx context.Context, request *echov1.ServerStreamRequest,
 	stream *connect.ServerStream[echov1.EchoResponse]) error {
 	size := len(request.Message) + len(request.Data)
@@ -65,7 +63,6 @@ func (s *echoService) ServerStream(ctx context.Context, request *echov1.ServerSt
 	}
 }
 
-// ClientStream implements echov1.EchoHandler.
 func (s *echoService) ClientStream(ctx context.Context,
 	stream *connect.ClientStream[echov1.EchoRequest]) (*echov1.ClientStreamResponse, error) {
 	response, digest := &echov1.ClientStreamResponse{}, sha256.New()
@@ -85,7 +82,6 @@ func (s *echoService) ClientStream(ctx context.Context,
 	return response, err
 }
 
-// BidiStream implements echov1.EchoHandler.
 func (s *echoService) BidiStream(ctx context.Context, stream *connect.BidiStream[echov1.EchoRequest, echov1.EchoResponse]) error {
 	for number := uint64(1); ; number++ {
 		request, err := stream.Receive()

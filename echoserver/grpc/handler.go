@@ -94,7 +94,6 @@ func NewHandler(c Config) *Handler {
 	return h
 }
 
-// add returns a function that registers the given methods of a service.
 func (h *Handler) add(methods ...string) func(path string, handler http.Handler) {
 	return func(path string, handler http.Handler) {
 		for _, method := range methods {
@@ -190,16 +189,14 @@ func (h *Handler) begin(ctx context.Context, c *call, kind connect.StreamType) e
 // jsonCodec is Connect's JSON codec, but with short errors. protojson errors quote values from the message, which can be long.
 type jsonCodec struct{}
 
-// Name implements connect.Codec.
 func (jsonCodec) Name() string { return "json" }
 
-// Marshal implements connect.Codec.
 func (jsonCodec) Marshal(message any) ([]byte, error) {
 	m, _ := message.(proto.Message) // the services have no other messages
 	return protojson.Marshal(m)
 }
 
-// Unmarshal implements connect.Codec. It ignores unknown fields, which clients of a newer API version may send.
+// Unmarshal ignores unknown fields, which clients of a newer API version may send.
 func (jsonCodec) Unmarshal(data []byte, message any) error {
 	m, _ := message.(proto.Message) // the services have no other messages
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
@@ -216,7 +213,7 @@ type healthChecker struct{ handler *Handler }
 
 var _ grpchealth.Watcher = (*healthChecker)(nil) // grpchealth checks this only at run time
 
-// Check implements grpchealth.Checker. An empty service name means the server as a whole.
+// Check reports the status of a service. An empty name means the server as a whole.
 func (h *healthChecker) Check(ctx context.Context, request *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	status := grpchealth.StatusServing
 	switch {
@@ -231,7 +228,6 @@ func (h *healthChecker) Check(ctx context.Context, request *grpchealth.CheckRequ
 	return &grpchealth.CheckResponse{Status: status}, nil
 }
 
-// Watch implements grpchealth.Watcher.
 func (h *healthChecker) Watch(ctx context.Context, _ *grpchealth.CheckRequest, onChange func()) (stop func(), err error) {
 	ctx, stop = context.WithCancel(ctx)
 	go func() {

@@ -74,9 +74,6 @@ func keepsMuch(r *http.Request) bool {
 // the request.
 func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
 	size, longestField := transport.FieldsSize(r.Trailer)
-	if size.Bytes == 0 {
-		return true
-	}
 	e.HeaderSize += size.Bytes
 	return h.checkHeader(e, r, size, longestField)
 }

@@ -26,7 +26,6 @@ const (
 	copyBuffer = 32 << 10
 )
 
-// content is the body of a response.
 type content struct {
 	mediaType string
 	length    int

@@ -41,8 +41,7 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	h.arrivals = exchange.NewArrivals(echo, &h.budget.Requests)
 	h.describer = &describe.Describer{Identity: s.identity, ShowIdentity: s.showIdentity, TrustedProxies: s.trustedProxies,
 		Redaction: s.redaction, Version: s.version, Port: port, Started: time.Now(), Draining: life.draining.Load}
-	client := func(r *http.Request) string { return describe.ClientAddress(r, s.trustedProxies) }
-	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, client)
+	h.chooser = controls.NewChooser(s.controls, s.response, s.faults, h.describer.ClientAddress)
 	h.webSocket = &websocket.Handler{Ending: life.ending, Sessions: &life.webSockets, Open: &metrics.webSockets, Rejected: metrics.Rejected,
 		Page: h.pages.WebSocket.Serve, Log: h.logHandshake}
 	h.calls = grpc.NewHandler(grpc.Config{Describer: h.describer, Chooser: h.chooser, Delays: h.delays, Called: metrics.called,
@@ -50,7 +49,6 @@ func newHandler(s Settings, port string, life *lifecycle, metrics *metrics, log 
 	return h
 }
 
-// ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := exchange.New(w, r)
 	e.Pool, e.Count = &h.budget.Requests, h.metrics.applied

@@ -94,7 +94,6 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// exposeTLS adds the metrics about the certificate.
 func (m *metrics) exposeTLS() {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "echo_tls_certificate_expiry_seconds",
@@ -120,17 +119,14 @@ func (m *metrics) expose(e *exchange.Exchange) {
 	}
 }
 
-// ended counts a completed request.
 func (m *metrics) ended(listener string, r *http.Request, status int, took time.Duration) {
 	m.inFlight.Add(-1)
 	m.requests.WithLabelValues(listener, knownProto(r), knownMethod(r.Method), knownCode(status)).Inc()
 	m.duration.Observe(took.Seconds())
 }
 
-// applied counts a control that changed a response.
 func (m *metrics) applied(control, _ string) { m.controls.WithLabelValues(control).Inc() }
 
-// called counts a gRPC call.
 func (m *metrics) called(method, status string) { m.calls.WithLabelValues(method, status).Inc() }
 
 // Rejected counts a request, connection, or message that was rejected or truncated.

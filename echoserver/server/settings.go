@@ -26,9 +26,8 @@ const usage = "echo-server [flags]\n       echo-server healthcheck [flags]   # c
 
 // Settings contains the values of the server's flags and environment variables.
 type Settings struct {
-	httpAddress string
-	// AdminAddress is the address on which the server serves metrics and probes.
-	AdminAddress   string
+	httpAddress    string
+	AdminAddress   string // of metrics and probes
 	drainDelay     time.Duration
 	trustedProxies []netip.Prefix
 	redaction      describe.Redaction
@@ -41,10 +40,8 @@ type Settings struct {
 	tls            transport.TLSSettings
 	unknown        []string // environment variables that look like settings but are not
 	version        string   // the version of the program
-	// LogLevel is the lowest level of logged lines.
-	LogLevel slog.Level
-	// Listen opens the ports. With nil, they are on the network; tests can replace the network.
-	Listen transport.ListenFunc
+	LogLevel       slog.Level
+	Listen         transport.ListenFunc // opens the ports; with nil, they are on the network, which tests can replace
 }
 
 // option is a setting. Its environment variable is named after its flag, such as ECHO_DRAIN_DELAY for drain-delay.
@@ -74,7 +71,8 @@ func (s *Settings) options() []option {
 			"the maximum size of a request header in `BYTES`, from 8192 to 65536, including the request line",
 			controls.Into(&s.maxHeaderBytes, transport.ParseHeaderBytes)},
 		{"response-status", "", "the default `STATUS` of responses, from 200 to 599", controls.Into(&s.response.Status, controls.ParseStatus)},
-		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s", controls.Into(&s.response.Delay, controls.ParseDelay)},
+		{"response-delay", "", "the default delay of responses, a `DURATION` of up to 30s",
+			controls.Into(&s.response.Delay, controls.ParseDelay)},
 		{"response-headers", "", "`JSON` with headers to add to responses, such as [{\"name\": \"Retry-After\", \"value\": \"7\"}]",
 			controls.Into(&s.response.Headers, controls.ParseDefaultHeaders)},
 		{"response-faults", "", "`JSON` with faults to apply to some responses, such as [{\"percentage\": 30, \"statusCode\": 503}]",
@@ -164,7 +162,6 @@ func ParseSettings(version string, arguments, environ []string, stdout io.Writer
 	return s, errors.Join(s.response.Consistent(), s.consistent())
 }
 
-// parseFlags returns the values of the flags on the command line.
 func parseFlags(options []option, version string, arguments []string, stdout io.Writer) (map[string]string, error) {
 	flags := pflag.NewFlagSet("echo-server", pflag.ContinueOnError)
 	given := map[string]string{}

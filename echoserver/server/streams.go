@@ -25,7 +25,8 @@ func (h *handler) streamBody(e *exchange.Exchange, r *http.Request) {
 		h.unreadable(e, &http.MaxBytesError{Limit: maxStreamed})
 		return
 	}
-	if err := http.NewResponseController(e).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) { // HTTP/2 is always full-duplex
+	// HTTP/2 is always full-duplex.
+	if err := http.NewResponseController(e).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		exchange.Reject(e, http.StatusInternalServerError, "the connection cannot read and write at the same time")
 		return
 	}
@@ -63,7 +64,6 @@ type stream struct {
 	exchange *exchange.Exchange
 }
 
-// Read implements io.Reader.
 func (s stream) Read(p []byte) (int, error) {
 	if err := exchange.SetDeadlines(s.exchange, time.Now().Add(exchange.StallTimeout)); err != nil {
 		return 0, err

@@ -112,11 +112,9 @@ func checkHandshake(r *http.Request) (subprotocol string, status int, err error)
 
 // firstElement returns the first element of a list, and whether it is a token (RFC 9110, 5.6). For an empty list, it returns "" and true.
 func firstElement(values []string) (string, bool) {
-	for _, value := range values {
-		for element := range strings.SplitSeq(value, ",") {
-			if element = strings.Trim(element, " \t"); element != "" {
-				return element, httpguts.ValidHeaderFieldName(element)
-			}
+	for element := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if element = strings.Trim(element, " \t"); element != "" {
+			return element, httpguts.ValidHeaderFieldName(element)
 		}
 	}
 	return "", true
@@ -128,7 +126,6 @@ type upgrade struct {
 	connection *sessionConnection
 }
 
-// Hijack implements http.Hijacker.
 func (u upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	_, buffered, err := http.NewResponseController(u.Exchange).Hijack()
 	if err != nil {

@@ -67,7 +67,6 @@ func (s *session) run(ending <-chan struct{}) (limit string) {
 	return limit
 }
 
-// echo receives a message and sends it back.
 func (s *session) echo() error {
 	kind, reader, err := s.socket.Reader(context.Background())
 	if err != nil {
@@ -245,7 +244,6 @@ func (c *sessionConnection) partReceived() {
 	c.stall.Reset(exchange.StallTimeout)
 }
 
-// Read implements net.Conn.
 func (c *sessionConnection) Read(p []byte) (int, error) {
 	if c.failed.Load() {
 		return 0, net.ErrClosed
