@@ -85,7 +85,13 @@ func TestParseFaults_rejected(t *testing.T) {
 	want := []Fault{{Percentage: new(100), Failures: new(1000), StatusCode: new(599), DelayMilliseconds: new(30000),
 		Connection: new("Truncate")}, {Connection: new("Reset")}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("parsed: %v (-want +got):\n%s", err, diff)
+		t.Fatalf("parsed: %v (-want +got):\n%s", err, diff)
+	}
+	for i, connection := range []ConnectionFault{ConnectionTruncate, ConnectionReset} {
+		var c Controls
+		if c.apply(&got[i], i+1); c.Connection != connection {
+			t.Errorf("fault %d: the connection is %q, want %q", i, c.Connection, connection)
+		}
 	}
 }
 
