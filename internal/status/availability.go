@@ -81,71 +81,49 @@ func (a availability) counts(hasCause bool) string {
 // isStuck reports whether pods have been missing for longer than the deadline and no change is being rolled out.
 func (a availability) isStuck() bool { return !a.ready && !a.progressing && a.overdue }
 
-// progress returns the Progressing condition, and a sentence that describes the progress of a rollout.
-func (a availability) progress() (value metav1.ConditionStatus, reason v1.Reason, rollout string) {
+// outcome returns the conditions and the phase that result from the state of the pods and from the causes of missing pods and of unused
+// routes. A cause of missing pods determines the reason why the Echo is not ready, but the Progressing condition still shows whether a
+// change is being rolled out.
+func (a availability) outcome(why, routes cause) outcome {
+	o := outcome{
+		ready: metav1.ConditionFalse, readyReason: v1.ReasonPodsNotReady, event: v1.EventNotReady,
+		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPodsNotReady, rollout: "No change is being rolled out.",
+		degraded: metav1.ConditionFalse, degradedReason: v1.ReasonAsExpected,
+		phase: v1.PhaseWarning, stalls: why.stalls(),
+	}
 	switch {
 	case a.ready:
-		return metav1.ConditionFalse, v1.ReasonRolledOut, "All changes are rolled out."
-	case a.progressing && a.first:
-		return metav1.ConditionTrue, v1.ReasonRollingOut, fmt.Sprintf("The pods are being created: %d of %d exist.", a.updated, a.want)
+		o.ready, o.readyReason, o.event, o.phase = metav1.ConditionTrue, v1.ReasonAllPodsReady, v1.EventReady, v1.PhaseReady
+		o.progressingReason, o.rollout = v1.ReasonRolledOut, "All changes are rolled out."
+		if a.want == 0 {
+			o.readyReason = v1.ReasonScaledToZero
+		}
 	case a.progressing:
-		return metav1.ConditionTrue, v1.ReasonRollingOut,
-			fmt.Sprintf("A change is being rolled out: %d of %d pods are updated.", a.updated, a.want)
+		o.readyReason, o.event, o.phase = v1.ReasonRollingOut, v1.EventRolloutStarted, v1.PhaseUpdating
+		o.progressing, o.progressingReason = metav1.ConditionTrue, v1.ReasonRollingOut
+		o.rollout = fmt.Sprintf("A change is being rolled out: %d of %d pods are updated.", a.updated, a.want)
+		if a.first {
+			o.phase, o.rollout = v1.PhasePending, fmt.Sprintf("The pods are being created: %d of %d exist.", a.updated, a.want)
+		}
+	case a.overdue:
+		o.readyReason, o.progressingReason = v1.ReasonProgressDeadlineExceeded, v1.ReasonProgressDeadlineExceeded
+		o.rollout = fmt.Sprintf("There has been no progress for %.0f minutes.", objects.ProgressDeadline.Minutes())
+	}
+	if why != (cause{}) {
+		o.readyReason, o.event = why.reason, v1.EventNotReady
+	}
+	if routes != (cause{}) || why.warning || why.lasting {
+		o.phase = v1.PhaseWarning
+	}
+	switch { // an exceeded deadline takes precedence over a cause
 	case a.isStuck():
-		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded,
-			fmt.Sprintf("There has been no progress for %.0f minutes.", objects.ProgressDeadline.Minutes())
-	default:
-		return metav1.ConditionFalse, v1.ReasonPodsNotReady, "No change is being rolled out."
+		o.degraded, o.degradedReason = metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
+	case why.lasting:
+		o.degraded, o.degradedReason = metav1.ConditionTrue, why.reason
+	case routes != (cause{}):
+		o.degraded, o.degradedReason = metav1.ConditionTrue, routes.reason
 	}
-}
-
-// phase returns the phase that results from the state of the pods and from the causes.
-func (a availability) phase(why causes) string {
-	switch {
-	case why.routes != (cause{}) || why.pods.warning || why.pods.lasting:
-		return v1.PhaseWarning
-	case a.ready:
-		return v1.PhaseReady
-	case a.progressing && a.first:
-		return v1.PhasePending
-	case a.progressing:
-		return v1.PhaseUpdating
-	default:
-		return v1.PhaseWarning
-	}
-}
-
-// readiness returns the Ready condition, and the reason for the event that reports this condition. A cause determines the reason, but the
-// Progressing condition still shows whether a change is being rolled out.
-func (a availability) readiness(why cause) (value metav1.ConditionStatus, reason, event v1.Reason) {
-	switch {
-	case a.ready && a.want == 0:
-		return metav1.ConditionTrue, v1.ReasonScaledToZero, v1.EventReady
-	case a.ready:
-		return metav1.ConditionTrue, v1.ReasonAllPodsReady, v1.EventReady
-	case why != (cause{}):
-		return metav1.ConditionFalse, why.reason, v1.EventNotReady
-	case a.progressing:
-		return metav1.ConditionFalse, v1.ReasonRollingOut, v1.EventRolloutStarted
-	case a.isStuck():
-		return metav1.ConditionFalse, v1.ReasonProgressDeadlineExceeded, v1.EventNotReady
-	default:
-		return metav1.ConditionFalse, v1.ReasonPodsNotReady, v1.EventNotReady
-	}
-}
-
-// degradation returns the Degraded condition. An exceeded deadline takes precedence over a cause.
-func (a availability) degradation(why causes) (metav1.ConditionStatus, v1.Reason) {
-	switch {
-	case a.isStuck():
-		return metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded
-	case why.pods.lasting:
-		return metav1.ConditionTrue, why.pods.reason
-	case why.routes != (cause{}):
-		return metav1.ConditionTrue, why.routes.reason
-	default:
-		return metav1.ConditionFalse, v1.ReasonAsExpected
-	}
+	return o
 }
 
 // replicasOf returns the number of pods that a Deployment requests, or the API server's default.

@@ -122,11 +122,10 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 		o = pausedOutcome(&echo.Status, seen, now)
 	default:
 		pods := availabilityOf(seen.Deployment, echo.Spec.DesiredReplicas(), &echo.Status, now)
-		why := causes{pods: podsCause(&echo.Status, seen, pods), notes: notesOn(echo, seen)}
-		wait := time.Duration(0)
-		why.routes, wait = routeCause(echo, seen, now)
-		why.routed = why.routes == (cause{}) && objects.HasGateway(echo)
-		o, next = podsOutcome(pods, why), Earliest(next, wait)
+		routes, wait := routeCause(echo, seen, now)
+		o, next = podsOutcome(pods, podsCause(&echo.Status, seen, pods), routes), Earliest(next, wait)
+		o.notes = append(o.notes, notesOn(echo, seen)...)
+		o.routed = routes == (cause{}) && objects.HasGateway(echo)
 		o, wait = o.withHeld(seen.Held, now)
 		next = Earliest(next, wait)
 	}

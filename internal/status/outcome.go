@@ -34,17 +34,6 @@ type outcome struct {
 	final bool
 }
 
-// causes holds the facts, other than pod counts, on which an outcome depends.
-type causes struct {
-	// pods is the cause of missing pods, and routes is the cause if Gateways do not send requests to the Echo. Each is zero if the cause is
-	// unknown or if nothing is wrong.
-	pods, routes cause
-	// routed is true if Gateways send requests to the Echo.
-	routed bool
-	// notes are sentences that do not affect the conditions.
-	notes []string
-}
-
 // podsCause returns why pods are missing, or the zero value if no pods are missing.
 func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause {
 	if pods.ready {
@@ -53,26 +42,24 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause
 	return causeOf(seen).resolveFrom(before)
 }
 
-// podsOutcome returns the outcome of a reconcile that succeeded. The readiness of an Echo depends only on its pods.
-func podsOutcome(pods availability, why causes) outcome {
-	o := outcome{routes: why.routes, routed: why.routed, phase: pods.phase(why), notes: why.notes}
-	o.progressing, o.progressingReason, o.rollout = pods.progress()
-	o.problem = cmp.Or(why.pods.problem, why.routes.problem)
+// podsOutcome returns the outcome of a reconcile that succeeded. The readiness of an Echo depends only on its pods. why is the cause of
+// missing pods, and routes is the cause if Gateways do not send requests to the Echo. Each is zero if the cause is unknown or if nothing is
+// wrong.
+func podsOutcome(pods availability, why, routes cause) outcome {
+	o := pods.outcome(why, routes)
+	o.routes, o.problem = routes, cmp.Or(why.problem, routes.problem)
 	if o.problem == (message.Problem{}) && pods.isStuck() {
 		o.problem = message.Problem{Text: o.rollout,
 			Advice: "Check the log and the readiness probe of the pods: their container must listen on spec.port."}
 	}
 	o.counts = pods.counts(o.problem != (message.Problem{}))
-	if why.pods != (cause{}) && why.routes != (cause{}) {
-		o.notes = append([]string{why.routes.problem.Headline()}, o.notes...)
+	if why != (cause{}) && routes != (cause{}) {
+		o.notes = []string{routes.problem.Headline()}
 	}
-	o.ready, o.readyReason, o.event = pods.readiness(why.pods)
-	o.degraded, o.degradedReason = pods.degradation(why)
 	o.attention = o.problem
-	if !pods.isStuck() && !why.pods.lasting {
-		o.attention = why.routes.problem
+	if !pods.isStuck() && !why.lasting {
+		o.attention = routes.problem
 	}
-	o.stalls = why.pods.stalls()
 	return o
 }
 
@@ -110,29 +97,24 @@ func failedOutcome(echo *v1.Echo, seen Observation, failure *Failure, now time.T
 // with the Deployment's spec, not with the Echo's spec.
 func pausedOutcome(before *v1.EchoStatus, seen Observation, now time.Time) outcome {
 	const paused, advice = "The Echo is paused: changes are not applied.", "To apply them, turn off Paused (spec.paused: false)."
-	o := outcome{
-		ready: metav1.ConditionFalse, readyReason: v1.ReasonPaused, event: v1.EventNotReady,
-		progressing: metav1.ConditionFalse, progressingReason: v1.ReasonPaused, rollout: paused,
-		problem: message.Problem{Text: paused, Advice: advice},
+	pods, why := availability{}, cause{}
+	if d := seen.Deployment; d != nil {
+		pods = availabilityOf(d, replicasOf(d), before, now)
+		pods.progressing, pods.overdue = false, false // no one waits for a paused rollout
+		why = podsCause(before, seen, pods)
 	}
-	d := seen.Deployment
-	if d == nil {
-		o.degraded, o.degradedReason = metav1.ConditionFalse, v1.ReasonAsExpected
+	o := pods.outcome(why, cause{})
+	o.progressingReason, o.rollout = v1.ReasonPaused, paused
+	o.problem, o.counts = message.Problem{Text: paused, Advice: advice}, pods.counts(true)
+	switch {
+	case why != (cause{}):
+		o.problem, o.attention, o.notes = why.problem, why.problem, []string{paused}
+	case !pods.ready:
+		o.readyReason = v1.ReasonPaused
+	}
+	if seen.Deployment == nil {
 		o.counts, o.phase = "No pods have been created.", v1.PhasePending
-		return o
 	}
-	pods := availabilityOf(d, replicasOf(d), before, now)
-	pods.progressing, pods.overdue = false, false // no one waits for a paused rollout
-	why := causes{pods: podsCause(before, seen, pods)}
-	if pods.ready || why.pods != (cause{}) {
-		o.ready, o.readyReason, o.event = pods.readiness(why.pods)
-	}
-	if why.pods != (cause{}) {
-		o.problem, o.attention, o.notes = why.pods.problem, why.pods.problem, []string{paused}
-	}
-	o.degraded, o.degradedReason = pods.degradation(why)
-	o.stalls = why.pods.stalls()
-	o.counts, o.phase = pods.counts(true), pods.phase(why)
 	return o
 }
 

@@ -124,7 +124,7 @@ func testConfig() objects.Config { return objects.Config{Images: objects.Images{
 func TestPodsOutcome_keepsProgressDespiteCause(t *testing.T) {
 	g := NewWithT(t)
 	rolling := availability{want: 2, updated: 1, available: 1, progressing: true}
-	because := func(c cause) outcome { return podsOutcome(rolling, causes{pods: c}) }
+	because := func(c cause) outcome { return podsOutcome(rolling, c, cause{}) }
 	want := because(cause{})
 	g.Expect(want.readyReason).To(Equal(v1.ReasonRollingOut))
 	none := message.Problem{Text: "No node"}
@@ -134,7 +134,7 @@ func TestPodsOutcome_keepsProgressDespiteCause(t *testing.T) {
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, warning: true})).To(Equal(want))
 	want.degraded, want.degradedReason, want.attention = yes, v1.ReasonNodeProblem, none
 	g.Expect(because(cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true})).To(Equal(want))
-	late := podsOutcome(availability{want: 2, overdue: true}, causes{pods: cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true}})
+	late := podsOutcome(availability{want: 2, overdue: true}, cause{reason: v1.ReasonNodeProblem, problem: none, lasting: true}, cause{})
 	g.Expect(late.degradedReason).To(Equal(v1.ReasonProgressDeadlineExceeded), "a cause hides that the deadline has passed")
 }
 
