@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -77,19 +78,14 @@ func RetriedFirst(errs []error) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return slices.MinFunc(errs, func(a, b error) int { return cmp.Compare(Classify(a).urgency(), Classify(b).urgency()) })
-}
-
-// urgency returns a rank: the failure with the lowest rank is retried first.
-func (f *Failure) urgency() int {
-	switch {
-	case f.NoRetry:
-		return 2
-	case f.RetryAfter > 0:
-		return 1
-	default:
-		return 0
+	wait := func(err error) time.Duration {
+		failure := Classify(err)
+		if failure.NoRetry {
+			return math.MaxInt64
+		}
+		return failure.RetryAfter
 	}
+	return slices.MinFunc(errs, func(a, b error) int { return cmp.Compare(wait(a), wait(b)) })
 }
 
 // NameWasTaken reports whether an Echo's status shows that another object has a child's name.
