@@ -55,10 +55,10 @@ func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Report
 			report.Next = Earliest(report.Next, LookPeriod)
 		}
 	}
-	if condition := pathsHealthy(echo, report.Status.Checks, now); condition != nil {
-		setCondition(&report.Status, *condition)
-	} else {
+	if len(report.Status.Checks) == 0 {
 		meta.RemoveStatusCondition(&report.Status.Conditions, v1.ConditionPathsHealthy)
+	} else {
+		setCondition(&report.Status, pathsHealthy(echo, report.Status.Checks, now))
 	}
 	report.Transitions = checkTransitions(echo, report.Status.Checks)
 	return report
@@ -144,30 +144,25 @@ func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
 
-// pathsHealthy returns the condition for an Echo's checks, or nil if there are no checks.
-func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) *metav1.Condition {
-	if len(checks) == 0 {
-		return nil
-	}
-	c := &metav1.Condition{
+// pathsHealthy returns the condition for an Echo's checks.
+func pathsHealthy(echo *v1.Echo, checks []v1.EchoCheckStatus, now time.Time) metav1.Condition {
+	c := metav1.Condition{
 		Type: v1.ConditionPathsHealthy, Status: metav1.ConditionTrue, Reason: v1.ReasonChecksPassed.String(), Message: "All checks have passed.",
 		ObservedGeneration: echo.Generation, LastTransitionTime: metav1.NewTime(now).Rfc3339Copy(),
 	}
-	for _, each := range []struct {
-		result v1.CheckResult
-		status metav1.ConditionStatus
-		reason v1.Reason
-	}{{v1.CheckFailed, metav1.ConditionFalse, v1.ReasonCheckFailed}, {v1.CheckUnknown, metav1.ConditionUnknown, v1.ReasonCheckUnknown}} {
-		var messages []string
-		for _, check := range checks {
-			if check.Result == each.result {
-				messages = append(messages, check.Name+": "+check.Message)
-			}
-		}
-		if len(messages) > 0 {
-			c.Status, c.Reason, c.Message = each.status, each.reason.String(), message.Truncate(strings.Join(messages, " "), message.MaxCondition)
-			return c
-		}
+	messages := map[v1.CheckResult][]string{}
+	for _, check := range checks {
+		messages[check.Result] = append(messages[check.Result], check.Name+": "+check.Message)
+	}
+	result := v1.CheckPassed
+	switch {
+	case messages[v1.CheckFailed] != nil:
+		result, c.Status, c.Reason = v1.CheckFailed, metav1.ConditionFalse, v1.ReasonCheckFailed.String()
+	case messages[v1.CheckUnknown] != nil:
+		result, c.Status, c.Reason = v1.CheckUnknown, metav1.ConditionUnknown, v1.ReasonCheckUnknown.String()
+	}
+	if result != v1.CheckPassed {
+		c.Message = message.Truncate(strings.Join(messages[result], " "), message.MaxCondition)
 	}
 	return c
 }
