@@ -95,18 +95,6 @@ func (o *Observation) Record(object client.Object) {
 	}
 }
 
-// routes returns the existing routes of an Echo.
-func (o *Observation) routes() []client.Object {
-	var routes []client.Object
-	if o.HTTPRoute != nil {
-		routes = append(routes, o.HTTPRoute)
-	}
-	if o.GRPCRoute != nil {
-		routes = append(routes, o.GRPCRoute)
-	}
-	return routes
-}
-
 // Evaluate returns the report on a reconcile of an Echo. If the reconcile succeeded, failure is nil. A silent failure leaves the status
 // unchanged and reports no transitions.
 func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) Report {

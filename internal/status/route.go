@@ -42,23 +42,17 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) (why cause, wait
 			return notAccepted(message.Problem{Text: fmt.Sprintf("Gateway %s does not exist", key),
 				Advice: "Create it, or change spec.gateway.parentRefs."}), wait
 		}
-		for _, route := range seen.routes() {
-			reported := conditionsOf(route, echo, parent)
-			if isSilent(route, reported) {
-				left := routePatience - now.Sub(objects.AppliedAt(route))
+		for _, r := range reportsOn(echo, seen, parent) {
+			if r.isSilent() {
+				left := routePatience - now.Sub(objects.AppliedAt(r.object))
 				if left <= 0 {
 					return notAccepted(message.Problem{
-						Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", key, kindOf(route)),
+						Text:   fmt.Sprintf("No controller has reported whether Gateway %s accepts the %s", key, r.kind()),
 						Advice: "Check that the controller of its GatewayClass is running."}), wait
 				}
 				wait = Earliest(wait, left)
 			}
-			if c := refusal(route, key, reported); c != (cause{}) {
-				return c, wait
-			}
-		}
-		if policy := seen.BackendTLSPolicy; policy != nil { // not all controllers report that they use a policy
-			if c := refusal(policy, key, conditionsOf(policy, echo, parent)); c != (cause{}) {
+			if c := r.refusal(key); c != (cause{}) {
 				return c, wait
 			}
 		}
@@ -71,13 +65,37 @@ func notAccepted(problem message.Problem) cause {
 	return cause{reason: v1.ReasonRouteNotAccepted, lasting: true, problem: problem}
 }
 
-// refusal returns why a Gateway does not use a route or a policy, in the words of the Gateway's controllers. It returns a zero cause if
+// reports holds what each controller reports, in a route or a policy, for one of the Echo's Gateways.
+type reports struct {
+	object     client.Object
+	conditions [][]metav1.Condition
+}
+
+// reportsOn returns the reports on an Echo's routes and on its BackendTLSPolicy.
+func reportsOn(echo *v1.Echo, seen Observation, parent v1.EchoGatewayReference) []reports {
+	var all []reports
+	if r := seen.HTTPRoute; r != nil {
+		all = append(all, reports{r, objects.RouteConditions(r.Status.RouteStatus, echo, parent)})
+	}
+	if r := seen.GRPCRoute; r != nil {
+		all = append(all, reports{r, objects.RouteConditions(r.Status.RouteStatus, echo, parent)})
+	}
+	if p := seen.BackendTLSPolicy; p != nil {
+		all = append(all, reports{p, objects.PolicyConditions(p.Status, echo, parent)})
+	}
+	return all
+}
+
+// kind returns the kind of the route or policy, which is also the name of its Go type. Typed objects do not contain their kind.
+func (r reports) kind() string { return reflect.TypeOf(r.object).Elem().Name() }
+
+// refusal returns why a Gateway does not use the route or policy, in the words of the Gateway's controllers. It returns a zero cause if
 // they report no problem.
-func refusal(object client.Object, gateway client.ObjectKey, reported [][]metav1.Condition) cause {
-	for _, condition := range slices.Concat(reported...) {
+func (r reports) refusal(gateway client.ObjectKey) cause {
+	for _, condition := range slices.Concat(r.conditions...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {
 			return notAccepted(message.Problem{
-				Text:  fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, kindOf(object), condition.Type, condition.Reason),
+				Text:  fmt.Sprintf("Gateway %s reports a problem with the %s (%s, %s)", gateway, r.kind(), condition.Type, condition.Reason),
 				Quote: condition.Message, Advice: routeRemedy(condition.Reason)}) // some controllers give only a reason
 		}
 	}
@@ -102,35 +120,19 @@ func routeRemedy(reason string) string {
 }
 
 // isSilent reports whether no controller has reported on the current generation of a route. A condition without a generation counts as
-// current.
-func isSilent(route client.Object, reported [][]metav1.Condition) bool {
+// current. Not all controllers report that they use a policy.
+func (r reports) isSilent() bool {
 	isOld := func(c metav1.Condition) bool {
-		return isRequired(c.Type) && c.ObservedGeneration != 0 && c.ObservedGeneration < route.GetGeneration()
+		return isRequired(c.Type) && c.ObservedGeneration != 0 && c.ObservedGeneration < r.object.GetGeneration()
 	}
-	return !slices.ContainsFunc(reported, func(conditions []metav1.Condition) bool { return !slices.ContainsFunc(conditions, isOld) })
+	_, isPolicy := r.object.(*gatewayv1.BackendTLSPolicy)
+	return !isPolicy && !slices.ContainsFunc(r.conditions, func(of []metav1.Condition) bool { return !slices.ContainsFunc(of, isOld) })
 }
 
 // isRequired reports whether a condition of a route or a policy must be true.
 func isRequired(kind string) bool {
 	return kind == string(gatewayv1.RouteConditionAccepted) || kind == string(gatewayv1.RouteConditionResolvedRefs)
 }
-
-// conditionsOf returns the conditions that controllers report, in a route or a policy, for one of the Echo's Gateways.
-func conditionsOf(object client.Object, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
-	switch object := object.(type) {
-	case *gatewayv1.HTTPRoute:
-		return objects.RouteConditions(object.Status.RouteStatus, echo, parent)
-	case *gatewayv1.GRPCRoute:
-		return objects.RouteConditions(object.Status.RouteStatus, echo, parent)
-	case *gatewayv1.BackendTLSPolicy:
-		return objects.PolicyConditions(object.Status, echo, parent)
-	default:
-		return nil
-	}
-}
-
-// kindOf returns the kind of a route or a policy, which is also the name of its Go type. Typed objects do not contain their kind.
-func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }
 
 // notesOn returns facts that a user of an Echo should know but that do not affect the Echo's conditions.
 func notesOn(echo *v1.Echo, seen Observation) []string {
@@ -167,7 +169,6 @@ func notesOn(echo *v1.Echo, seen Observation) []string {
 	return notes
 }
 
-// list joins items as an English list.
 func list(items []string) string {
 	if last := len(items) - 1; last > 1 {
 		return strings.Join(items[:last], ", ") + ", and " + items[last]
