@@ -115,11 +115,8 @@ const maxNodes = 50
 // NodeDeleted names the problem with a node that no longer exists.
 const NodeDeleted = "Deleted"
 
-// These are the names of node problems that are not named after a condition.
-const (
-	nodeUnschedulable = "Unschedulable"
-	nodeNotReady      = "NotReady"
-)
+// nodeUnschedulable names the only problem of a node that does not affect the pods that it runs.
+const nodeUnschedulable = "Unschedulable"
 
 // NodeProblem is a problem with a node: the name of the problem, and a sentence about it.
 type NodeProblem struct{ Name, Text string }
@@ -145,7 +142,7 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 		name, healthy := string(c.Type), false
 		switch c.Type {
 		case corev1.NodeReady:
-			name, healthy = nodeNotReady, c.Status == corev1.ConditionTrue
+			name, healthy = "NotReady", c.Status == corev1.ConditionTrue
 		case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
 			healthy = c.Status != corev1.ConditionTrue // the status is Unknown if the node is not ready
 		default: // Kubernetes does not define this condition, so its healthy value is not known
@@ -174,7 +171,6 @@ func ProblemNames(problems []NodeProblem) []string {
 	return names
 }
 
-// describe joins the descriptions of problems.
 func describe(problems []NodeProblem) string {
 	var all []string
 	for _, p := range problems {

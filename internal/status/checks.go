@@ -173,7 +173,7 @@ func checkTransitions(echo *v1.Echo, after []v1.EchoCheckStatus) []Transition {
 	for _, now := range after {
 		job := objects.CronJob(echo, now.Name)
 		add := func(reason v1.Reason, format string, args ...any) {
-			news = append(news, Transition{Reason: reason, Action: actionCheck, Note: fmt.Sprintf(format, args...),
+			news = append(news, Transition{Reason: reason, Action: "Check", Note: fmt.Sprintf(format, args...),
 				Related: &corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: job.Kind, Namespace: job.Key.Namespace,
 					Name: job.Key.Name}})
 		}

@@ -20,15 +20,10 @@ import (
 // maxNote is the maximum length, in bytes, of an event's note: see k8s.io/kubernetes/pkg/apis/core/validation.
 const maxNote = 1024
 
-// These are the actions that events report.
+// These are the actions that several events report.
 const (
 	actionReconcile       = "Reconcile"
-	actionDeploy          = "Deploy"
-	actionScale           = "Scale"
-	actionUpdate          = "Update"
-	actionObserve         = "Observe"
 	actionCreateCompanion = "CreateCompanion"
-	actionCheck           = "Check"
 )
 
 // Transition is a change to an Echo, or to a pod that requests a companion. An event reports the change.
@@ -91,7 +86,7 @@ func nodeTransitions(before, after []v1.EchoNodeProblems, nodes map[string]Node)
 }
 
 func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition {
-	return Transition{Reason: reason, Action: actionObserve, Note: fmt.Sprintf(note, args...),
+	return Transition{Reason: reason, Action: "Observe", Note: fmt.Sprintf(note, args...),
 		Related: &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node}}
 }
 
@@ -122,16 +117,16 @@ func Written(was, is client.Object) []Transition {
 	}
 	before, ok := was.(*appsv1.Deployment)
 	if !ok {
-		return []Transition{{Reason: v1.EventDeployed, Action: actionDeploy, Note: fmt.Sprintf(
+		return []Transition{{Reason: v1.EventDeployed, Action: "Deploy", Note: fmt.Sprintf(
 			"Created a Deployment with %s.", plural(int(*after.Spec.Replicas), "echo server"))}}
 	}
 	var news []Transition
 	if from, to := *before.Spec.Replicas, *after.Spec.Replicas; from != to {
-		news = append(news, Transition{Reason: v1.EventScaled, Action: actionScale, Note: fmt.Sprintf(
+		news = append(news, Transition{Reason: v1.EventScaled, Action: "Scale", Note: fmt.Sprintf(
 			"Scaled from %d to %s.", from, plural(int(to), "echo server"))})
 	}
 	if !equality.Semantic.DeepEqual(before.Spec.Template, after.Spec.Template) {
-		news = append(news, Transition{Reason: v1.EventUpdated, Action: actionUpdate, Note: "Updating the echo servers to the new pod template."})
+		news = append(news, Transition{Reason: v1.EventUpdated, Action: "Update", Note: "Updating the echo servers to the new pod template."})
 	}
 	return news
 }

@@ -132,7 +132,6 @@ func crashCause(pod *objects.Pod, status *objects.Container, ended *corev1.Conta
 	return c
 }
 
-// lastLine returns the last nonempty line of a string.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndex(text, "\n")+1:]
