@@ -181,7 +181,7 @@ func (r *CheckReconciler) tryPod(ctx context.Context, cronJob *batchv1.CronJob) 
 	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !status.IsDenied(err) || status.LacksPermission(err) {
 		return message.Problem{}
 	}
-	return status.Remedy(&objects.RequestError{Action: objects.Creating, Kind: "Pod", Key: client.ObjectKey{Name: "of the check"}, Err: err})
+	return status.Remedy(&objects.RequestError{Action: "created", Kind: "Pod", Key: client.ObjectKey{Name: "of the check"}, Err: err})
 }
 
 // prune deletes the CronJobs of checks that an Echo no longer has, and records which CronJobs are gone. It reads the CronJobs from the API

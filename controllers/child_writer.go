@@ -38,7 +38,9 @@ func (w *childWriter) ensure(ctx context.Context, c objects.Child, live client.O
 		return nil, w.remove(ctx, live)
 	}
 	if live != nil {
-		c = c.WithLive(live)
+		if c.MergeLive != nil {
+			c.Desired = c.MergeLive(c.Desired, live)
+		}
 		difference, err := w.compare(c, live)
 		switch {
 		case err != nil:
@@ -70,7 +72,7 @@ func (w *childWriter) reclaim(ctx context.Context, c objects.Child, renamed *fie
 	}
 	current := c.NewObject()
 	if err := w.live.Get(ctx, c.Key, current); err != nil {
-		return &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
+		return &objects.RequestError{Action: "read", Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	before := current.DeepCopyObject().(client.Object)
 	if err := apply.GiveToOperator(current, renamed, c.Desired.GetAPIVersion()); err != nil {
@@ -78,7 +80,7 @@ func (w *childWriter) reclaim(ctx context.Context, c objects.Child, renamed *fie
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := w.client.Patch(ctx, current, patch, client.FieldOwner(objects.FieldOwner)); err != nil {
-		return &objects.RequestError{Action: objects.TakingOver, Kind: c.Kind, Key: c.Key, Err: err}
+		return &objects.RequestError{Action: "taken over", Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	if w.wrote != nil {
 		w.wrote(before, current)
@@ -94,7 +96,7 @@ func (w *childWriter) replace(ctx context.Context, c objects.Child, live client.
 		err := w.client.Create(ctx, c.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(objects.FieldOwner))
 		forbidden := apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) // the old child counts against the quota
 		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) {
-			return &objects.RequestError{Action: objects.Replacing, Kind: c.Kind, Key: c.Key, Err: err}
+			return &objects.RequestError{Action: "replaced", Kind: c.Kind, Key: c.Key, Err: err}
 		}
 	}
 	return w.remove(ctx, live)
@@ -131,7 +133,7 @@ func applyChild(ctx context.Context, writer client.Writer, c objects.Child, live
 	after.SetNamespace(c.Key.Namespace)
 	after.SetName(c.Key.Name)
 	if err := writer.Patch(ctx, after, client.RawPatch(types.ApplyPatchType, body), options...); err != nil {
-		return nil, &objects.RequestError{Action: objects.Applying, Kind: c.Kind, Key: c.Key, Err: err}
+		return nil, &objects.RequestError{Action: "applied", Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return after, nil
 }
@@ -149,7 +151,7 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 	if err != nil {
 		// Only unstructured objects hold their kind. The Go types of the others have the name of their kind.
 		kind := cmp.Or(live.GetObjectKind().GroupVersionKind().Kind, reflect.TypeOf(live).Elem().Name())
-		return &objects.RequestError{Action: objects.Deleting, Kind: kind, Key: client.ObjectKeyFromObject(live), Err: err}
+		return &objects.RequestError{Action: "deleted", Kind: kind, Key: client.ObjectKeyFromObject(live), Err: err}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func podsIn[T any](ctx context.Context, reader client.Reader, convert func(*core
 func readChild(ctx context.Context, reader client.Reader, c objects.Child) (client.Object, error) {
 	live, err := find(ctx, reader, c.Key, c.NewObject())
 	if err != nil {
-		return nil, &objects.RequestError{Action: objects.Reading, Kind: c.Kind, Key: c.Key, Err: err}
+		return nil, &objects.RequestError{Action: "read", Kind: c.Kind, Key: c.Key, Err: err}
 	}
 	return live, nil
 }

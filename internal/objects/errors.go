@@ -26,11 +26,8 @@ func (e *InvalidSpecError) Error() string {
 
 // NameConflictError reports an object that has the name of a child or a companion, but was not created as one.
 type NameConflictError struct {
-	Kind, Name string
-	// For is the kind of the expected owner: "Echo" or "pod".
-	For string
-	// Advice is a sentence that says what to do.
-	Advice string
+	// For is the kind of the expected owner, "Echo" or "pod", and Advice is a sentence that says what to do.
+	Kind, Name, For, Advice string
 }
 
 // Text returns a description of the conflict, without the advice.
@@ -43,24 +40,11 @@ func (e *NameConflictError) Error() string { return e.Text() + ". " + e.Advice }
 
 // RequestError reports a failed request for a child.
 type RequestError struct {
-	Action Action
-	Kind   string
-	Key    client.ObjectKey
-	Err    error
+	// Action is a past participle that describes what the request does to the object, such as "applied".
+	Action, Kind string
+	Key          client.ObjectKey
+	Err          error
 }
-
-// Action is a past participle that describes what a request does to an object.
-type Action string
-
-// These are the actions of requests.
-const (
-	Applying   Action = "applied"
-	Creating   Action = "created"
-	Reading    Action = "read"
-	Replacing  Action = "replaced"
-	Deleting   Action = "deleted"
-	TakingOver Action = "taken over"
-)
 
 // Error implements error.
 func (e *RequestError) Error() string {

@@ -313,7 +313,7 @@ func (g generator) observation() Observation {
 func (g generator) failure() error {
 	things := schema.GroupResource{Resource: "things"}
 	return pick[error](g, nil, nil, nil, nil, errors.New(g.text()+"!"), &objects.InvalidSpecError{Message: "Too many", Quote: g.text()},
-		&objects.RequestError{Action: objects.Applying, Kind: "Ingress", Err: errors.New(g.text())},
+		&objects.RequestError{Action: "applied", Kind: "Ingress", Err: errors.New(g.text())},
 		&objects.NameConflictError{Kind: "Service", Name: "x"}, apierrors.NewForbidden(things, "x", errors.New(g.text())))
 }
 

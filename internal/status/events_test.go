@@ -117,7 +117,7 @@ func TestCompanionNotCreated_advisesOnServiceAccount(t *testing.T) {
 		`error looking up service account ns/mesh: serviceaccount "mesh" not found`:       adviceOnServiceAccount,
 		`error looking up service account ns/default: serviceaccount "default" not found`: "Change the Echo accordingly, or ask a cluster administrator.",
 	} {
-		err := &objects.RequestError{Action: objects.Applying, Kind: "Pod", Key: client.ObjectKey{Namespace: "ns", Name: "c"},
+		err := &objects.RequestError{Action: "applied", Kind: "Pod", Key: client.ObjectKey{Namespace: "ns", Name: "c"},
 			Err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "c", errors.New(words))}
 		want := message.Problem{Text: "The API server forbids the Pod c", Quote: `pods "c" is forbidden: ` + words, Advice: advice}
 		NewWithT(t).Expect(CompanionNotCreated(err).Note).To(Equal(want.String()))

@@ -158,7 +158,7 @@ func TestEvaluateDeletion_reportsFailure(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	echo := support.Echo("ns", "x")
-	no := &objects.RequestError{Action: objects.Deleting, Kind: "Service", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: errors.New("no")}
+	no := &objects.RequestError{Action: "deleted", Kind: "Service", Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: errors.New("no")}
 	failed := EvaluateDeletion(echo, Observation{}, &Failure{Err: no, Reason: v1.ReasonForbidden, Transient: true}, now)
 	const why, deleting = `The Service x cannot be deleted: "no". The operator retries automatically.`, "The Echo is being deleted."
 	want := said{"False Deleting", "True Deleting", "True Forbidden", why + " " + deleting, deleting + " The Service x cannot be deleted.",

@@ -130,7 +130,7 @@ func TestEvaluate_advisesForEveryReason(t *testing.T) {
 
 // failedRequest returns the error from a failed request for a child.
 func failedRequest(kind string, err error) error {
-	return &objects.RequestError{Action: objects.Applying, Kind: kind, Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
+	return &objects.RequestError{Action: "applied", Kind: kind, Key: client.ObjectKey{Namespace: "ns", Name: "x"}, Err: err}
 }
 
 func TestRemedy(t *testing.T) {
