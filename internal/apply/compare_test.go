@@ -312,13 +312,19 @@ func TestWithSecondFamily(t *testing.T) {
 		"both desired":                  {serviceOf(t, prefer, six, four), []corev1.IPFamily{six}, []string{"IPv6", "IPv4"}},
 	} {
 		before := objects.Child{Desired: c.wanted.Desired.DeepCopy()}
-		got := c.wanted.WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: c.live}})
+		got := withLive(c.wanted, &corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: c.live}})
 		g.Expect(familiesOf(got)).To(HaveExactElements(c.families), name)
 		g.Expect(familiesOf(before)).To(HaveExactElements(familiesOf(c.wanted)), "%s: the desired object was changed", name)
 	}
 	s := store(t, serviceOf(t, prefer, six))
-	s.apply(t, serviceOf(t, prefer, six).WithLive(&corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{six, four}}}))
-	s.expectMatch(t, serviceOf(t, prefer, six).WithLive(s.live(t)), true)
+	s.apply(t, withLive(serviceOf(t, prefer, six), &corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{six, four}}}))
+	s.expectMatch(t, withLive(serviceOf(t, prefer, six), s.live(t)), true)
+}
+
+// withLive returns a child as childWriter compares it with the live object.
+func withLive(c objects.Child, live client.Object) objects.Child {
+	c.Desired = c.MergeLive(c.Desired, live)
+	return c
 }
 
 func familiesOf(service objects.Child) []string {

@@ -141,7 +141,6 @@ func checkPod(echo *v1.Echo, check *v1.EchoCheck, arguments []string, images Ima
 	return spec.WithContainers(container)
 }
 
-// checkArguments returns the command-line arguments for pathcheck.
 func checkArguments(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, url string) []string {
 	arguments := []string{
 		"--verdict-file=" + corev1.TerminationMessagePathDefault,

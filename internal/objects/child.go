@@ -1,9 +1,8 @@
 package objects
 
 import (
-	"bytes"
 	"fmt"
-	"unicode/utf8"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,18 +28,9 @@ type Child struct {
 	// Recreate reports whether an object that differs must be recreated instead of updated. Its arguments are the desired JSON, the live
 	// JSON, and the fields that the operator owns. It is nil if objects of this kind are always updated.
 	Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool
-	// MergeLive returns the desired object completed with values from the live object. It does not change its arguments. It is nil if there
-	// is nothing to complete.
+	// MergeLive returns the desired object with the list items that the API server added to the live object. Otherwise, an apply would remove
+	// these items from lists that are set as a whole. It does not change its arguments. It is nil if the API server adds no items.
 	MergeLive func(desired *unstructured.Unstructured, live client.Object) *unstructured.Unstructured
-}
-
-// WithLive returns a copy of a child that also contains the list items that the API server added. Otherwise, an apply would remove these
-// items from lists that are set as a whole.
-func (c Child) WithLive(live client.Object) Child {
-	if c.MergeLive != nil && c.Desired != nil {
-		c.Desired = c.MergeLive(c.Desired, live)
-	}
-	return c
 }
 
 // Body returns the desired object as JSON that is also valid YAML. It adds the given UID and resource version unless they are empty.
@@ -55,27 +45,15 @@ func (c Child) Body(uid types.UID, resourceVersion string) ([]byte, error) {
 	return escaped(body), nil
 }
 
-// escaped returns JSON in which characters that YAML forbids or changes are escaped. The API server parses the body of an apply request as
-// YAML.
-func escaped(body []byte) []byte {
-	if !bytes.ContainsFunc(body, unlikeYAML) {
-		return body
-	}
-	all := make([]byte, 0, len(body)+6)
-	for _, r := range string(body) {
-		if unlikeYAML(r) {
-			all = fmt.Appendf(all, `\u%04x`, r)
-		} else {
-			all = utf8.AppendRune(all, r)
-		}
-	}
-	return all
-}
+// unlikeYAML matches the characters that are allowed in JSON strings, but are forbidden or changed in YAML strings: the byte order mark,
+// noncharacters, and control characters such as the line break U+0085.
+var unlikeYAML = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}\x{fffe}\x{ffff}]`)
 
-// unlikeYAML reports whether a character is allowed in JSON strings, but is forbidden or changed in YAML strings. Such characters are the
-// byte order mark, noncharacters, and control characters such as the line break U+0085.
-func unlikeYAML(r rune) bool {
-	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
+// escaped returns JSON that is also valid YAML. The API server parses the body of an apply request as YAML.
+func escaped(body []byte) []byte {
+	return unlikeYAML.ReplaceAllFunc(body, func(character []byte) []byte {
+		return fmt.Appendf(nil, `\u%04x`, []rune(string(character))[0])
+	})
 }
 
 // hasTLS reports whether the echo servers of an Echo serve HTTPS.
