@@ -157,14 +157,6 @@ func environment(echo *v1.Echo, firstParty bool, extra []*corev1ac.EnvVarApplyCo
 	return append(own, given...)
 }
 
-// serviceEnvironment returns the variables that contain the names of the objects through which requests reach a pod. Companions do not get
-// these variables.
-func serviceEnvironment(echo *v1.Echo) []*corev1ac.EnvVarApplyConfiguration {
-	env := variables{variable("ECHO_SERVICE_NAME", echo.Name)}
-	env.addIf(HasIngress(echo), "ECHO_INGRESS_NAME", echo.Name)
-	return env
-}
-
 // variables are environment variables of a container.
 type variables []*corev1ac.EnvVarApplyConfiguration
 

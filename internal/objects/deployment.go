@@ -20,7 +20,9 @@ const ProgressDeadline = 10 * time.Minute
 // deployment returns the Deployment that runs an Echo's pods. Old pods stop only after new ones are ready, so that no requests are lost.
 func deployment(echo *v1.Echo, config Config) any {
 	desired := &echo.Spec
-	spec := podSpec(echo, container(echo, config, serviceEnvironment(echo)...)).
+	names := variables{variable("ECHO_SERVICE_NAME", echo.Name)} // of the objects through which requests reach a pod, but not a companion
+	names.addIf(HasIngress(echo), "ECHO_INGRESS_NAME", echo.Name)
+	spec := podSpec(echo, container(echo, config, names...)).
 		WithNodeSelector(nodeSelector(desired.NodeSelector, config.Images.FirstParty(config.Images.Of(echo)))).
 		WithTolerations(asConfigurations[corev1ac.TolerationApplyConfiguration](desired.Tolerations)...).
 		// Without constraints, the scheduler spreads the pods of one revision across nodes and zones, also where nodes have no zone label.

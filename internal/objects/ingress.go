@@ -64,7 +64,6 @@ func NoRoute(echo *v1.Echo, config Config) string {
 	return ""
 }
 
-// servesTLS reports whether an Ingress serves HTTPS.
 func servesTLS(desired *v1.EchoIngress) bool {
 	return desired.TLS != nil && isTrue(desired.TLS.Enabled)
 }

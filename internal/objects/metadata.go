@@ -61,7 +61,6 @@ func addDigest(want *unstructured.Unstructured) error {
 	return nil
 }
 
-// shortDigest returns a short digest of a text.
 func shortDigest(text []byte) string {
 	digest := sha256.Sum256(text)
 	return hex.EncodeToString(digest[:8])

@@ -55,7 +55,6 @@ func NewPodMonitor() *unstructured.Unstructured {
 	return object
 }
 
-// newPodMonitor returns an empty PodMonitor for the table of kinds.
 func newPodMonitor() client.Object { return NewPodMonitor() }
 
 // IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations, and spec. It ignores additional fields, whether other

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,10 +64,7 @@ func NewPodSecurity(standard string) (PodSecurity, error) {
 
 // String returns the name of the standard.
 func (s PodSecurity) String() string {
-	if s.evaluator == nil {
-		return string(api.LevelPrivileged)
-	}
-	return string(s.level)
+	return string(cmp.Or(s.level, api.LevelPrivileged))
 }
 
 // Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message that Pod Security

@@ -10,15 +10,13 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// These are the Gateway API kinds that the operator creates.
+// These are the Gateway API kinds that the operator uses. A Gateway is a route's parent.
 const (
+	GatewayKind          = "Gateway"
 	HTTPRouteKind        = "HTTPRoute"
 	GRPCRouteKind        = "GRPCRoute"
 	BackendTLSPolicyKind = "BackendTLSPolicy"
 )
-
-// GatewayKind is the kind of a route's parent.
-const GatewayKind = "Gateway"
 
 // GatewayGroupVersion returns the group and version of Gateway API: https://gateway-api.sigs.k8s.io.
 func GatewayGroupVersion() schema.GroupVersion { return schema.GroupVersion(gatewayv1.GroupVersion) }

@@ -98,7 +98,6 @@ func withSecondFamily(want *unstructured.Unstructured, live client.Object) *unst
 	return want
 }
 
-// ipFamilies returns the IP families in the JSON content of a Service.
 func ipFamilies(service map[string]any) []string {
 	families, _, _ := unstructured.NestedStringSlice(service, "spec", "ipFamilies")
 	return families

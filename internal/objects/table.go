@@ -92,7 +92,6 @@ type TLSProfile struct {
 // Served holds the Gateway API kinds that the cluster serves and the operator may use. It never changes.
 type Served map[string]bool
 
-// empty returns an empty object of a Go type.
 func empty[T any, P interface {
 	*T
 	client.Object
@@ -155,9 +154,6 @@ func Kinds(served Served) []client.Object {
 
 // Unserved returns the kinds that an Echo requests but that the cluster does not serve, in creation order.
 func Unserved(echo *v1.Echo, served Served) []string {
-	if !HasGateway(echo) { // a shortcut, because every reconcile calls this and most Echoes have no routes
-		return nil
-	}
 	var missing []string
 	for _, k := range Table() {
 		if k.Optional && k.build != nil && !served[k.Kind] && k.build(echo, Config{}) != nil {
