@@ -238,7 +238,7 @@ func TestCheckReconciler_retriesDespiteRejectedCheck(t *testing.T) {
 	}
 	NewWithT(t).Expect(w.Server.Delete(t.Context(), echo)).To(Succeed())
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
-	if _, remembered := r.failures.get(client.ObjectKeyFromObject(echo)); err != nil || remembered {
+	if _, remembered := r.failures.of.Load(client.ObjectKeyFromObject(echo)); err != nil || remembered {
 		t.Errorf("the operator still remembers the failures of a deleted Echo: %v", err)
 	}
 }

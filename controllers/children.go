@@ -89,7 +89,8 @@ func (r *EchoReconciler) ensureAll(ctx context.Context, echo *v1.Echo, found []e
 	for i := range found {
 		c := &found[i]
 		err := r.ensureChild(ctx, echo, c)
-		c.unserved = isGatewayKindGone(c.child, err) && r.failures.haveLasted(client.ObjectKeyFromObject(echo), r.Now())
+		since := r.failures.get(client.ObjectKeyFromObject(echo))
+		c.unserved = isGatewayKindGone(c.child, err) && !since.IsZero() && r.Now().Sub(since) >= Tolerance
 		if err != nil && !c.unserved {
 			return err
 		}
@@ -104,8 +105,7 @@ func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensu
 	writer, corrected := childWriter{client: r.Client, live: r.Live, compare: apply.Compare, wrote: r.wrote(echo)}, ""
 	writer.allows = func(field string) bool {
 		corrected = field + " of the " + c.child.Kind
-		fields, _ := r.corrections.get(client.ObjectKeyFromObject(echo))
-		return fields[corrected].wait(echo, r.Now()) == 0
+		return r.corrections.get(client.ObjectKeyFromObject(echo))[corrected].wait(echo, r.Now()) == 0
 	}
 	var err error
 	c.after, err = writer.ensure(ctx, c.child, c.before)
@@ -203,7 +203,7 @@ func (c correction) wait(echo *v1.Echo, now time.Time) time.Duration {
 
 // contested returns a field that another client keeps changing, or "", and the time until the next field is corrected again.
 func (c *corrections) contested(echo *v1.Echo, now time.Time) (contested string, next time.Duration) {
-	fields, _ := c.get(client.ObjectKeyFromObject(echo))
+	fields := c.get(client.ObjectKeyFromObject(echo))
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		wait := fields[field].wait(echo, now)
 		if wait > 0 && fields[field].count >= contestedBy {
@@ -214,11 +214,9 @@ func (c *corrections) contested(echo *v1.Echo, now time.Time) (contested string,
 	return contested, next
 }
 
-// corrected records that the operator has corrected a field.
 func (c *corrections) corrected(echo *v1.Echo, field string, now time.Time) {
-	before, _ := c.get(client.ObjectKeyFromObject(echo))
 	fields := map[string]correction{}
-	maps.Copy(fields, before)
+	maps.Copy(fields, c.get(client.ObjectKeyFromObject(echo)))
 	maps.DeleteFunc(fields, func(_ string, each correction) bool {
 		return !each.isOf(echo) || now.Sub(each.last) > forgottenAfter
 	})

@@ -34,16 +34,15 @@ type expectation struct {
 
 // wrote records that an Echo's reconcile wrote an object. before is nil if the object was created.
 func (e *expectations) wrote(echo *v1.Echo, before, after client.Object, now time.Time) {
-	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
-	e.set(client.ObjectKeyFromObject(echo), append(awaited, expectation{echo.UID, reflect.TypeOf(after).Elem(),
+	key := client.ObjectKeyFromObject(echo)
+	e.set(key, append(e.get(key), expectation{echo.UID, reflect.TypeOf(after).Elem(),
 		client.ObjectKeyFromObject(after), after.GetResourceVersion(), before == nil, now}))
 }
 
 // wait returns how long an Echo's reconcile must wait before it looks again, or zero if the cache holds all writes. It does not rely on the
 // events of the writes, because the event of a status write starts a reconcile late. The wait doubles each time.
 func (e *expectations) wait(ctx context.Context, cached client.Reader, echo *v1.Echo, now time.Time) (time.Duration, error) {
-	awaited, _ := e.get(client.ObjectKeyFromObject(echo))
-	for _, write := range awaited {
+	for _, write := range e.get(client.ObjectKeyFromObject(echo)) {
 		elapsed := now.Sub(write.at)
 		if elapsed >= cacheLag || write.echo != echo.UID {
 			continue

@@ -117,7 +117,7 @@ func TestLastReports(t *testing.T) {
 		g.Expect(l.replace(pod, step.said)).To(Equal(step.want), "step %d", i)
 	}
 	l.replace(pod, "")
-	_, held := l.get(pod)
+	_, held := l.of.Load(pod)
 	g.Expect(held).To(BeFalse())
 }
 
@@ -155,7 +155,7 @@ func TestExpectations_waitUntilCacheHoldsWrite(t *testing.T) {
 		got, err := e.wait(t.Context(), New(t, c.cached...).Cache, one, start.Add(c.elapsed))
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(got).To(Equal(c.want), name)
-		_, kept := e.get(client.ObjectKeyFromObject(one))
+		_, kept := e.of.Load(client.ObjectKeyFromObject(one))
 		g.Expect(kept).To(Equal(c.want > 0), name)
 	}
 }
@@ -189,9 +189,9 @@ func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	r.expectations.wrote(StoredEcho(), nil, versioned("9"), r.Now())
 	r.Client = (&Fallible{Fails: 1}).Over(w.Cache, "cache")
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().To(MatchError(ErrRefused))
-	_, kept := r.expectations.get(requestForEcho().NamespacedName)
+	_, kept := r.expectations.of.Load(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeTrue())
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().NotTo(HaveOccurred())
-	_, kept = r.expectations.get(requestForEcho().NamespacedName)
+	_, kept = r.expectations.of.Load(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeFalse())
 }

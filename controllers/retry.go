@@ -23,8 +23,8 @@ func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure
 	if failure == nil || !failure.Transient {
 		return failure
 	}
-	since, failing := f.get(object)
-	if !failing {
+	since := f.get(object)
+	if since.IsZero() {
 		since = now
 		f.set(object, since)
 	}
@@ -34,12 +34,6 @@ func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure
 		failure.RetryAfter = max(firstRetry, lasts) // the retry logs no error
 	}
 	return failure
-}
-
-// haveLasted reports whether an object's reconciles have been failing for at least Tolerance.
-func (f *failures) haveLasted(object types.NamespacedName, now time.Time) bool {
-	since, failing := f.get(object)
-	return failing && now.Sub(since) >= Tolerance
 }
 
 // end ends an object's series of failures, unless its last reconcile failed transiently. failure is that reconcile's failure, or nil if the
