@@ -47,9 +47,7 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 		return ctrl.Result{}, nil
 	}
 	next, failure := r.reconcileEcho(ctx, echo)
-	r.failures.end(request.NamespacedName, failure)
-	r.countFailure(ctx, "check", failure)
-	return resultOf(next, failure)
+	return r.finish(ctx, "check", &r.failures, request.NamespacedName, next, failure)
 }
 
 // hasChecks reports whether an object is an Echo that has or had checks.
@@ -222,9 +220,20 @@ func (r *CheckReconciler) Memories() []func() {
 // one of its checks, or the internal traffic policy of its Service changes.
 func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
+	withChecks := predicate.Funcs{ // before or after the change
+		CreateFunc: func(e event.CreateEvent) bool { return hasChecks(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return hasChecks(e.ObjectOld) || hasChecks(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return hasChecks(e.Object) },
+	}
+	echoOfCheck := func(_ context.Context, pod client.Object) []reconcile.Request {
+		if objects.CheckOf(pod) == "" {
+			return nil
+		}
+		return requestsFor(pod.GetNamespace(), objects.EchoOf(pod))
+	}
 	return newController(mgr, "check").
-		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(checksChanged())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheckPod),
+		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}, withChecks)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheck),
 			builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Pod) bool {
 				return !equality.Semantic.DeepEqual(before.Status, after.Status)
 			}))).
@@ -233,21 +242,4 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return !equality.Semantic.DeepEqual(before.Spec.InternalTrafficPolicy, after.Spec.InternalTrafficPolicy)
 		}))).
 		Complete(r.Traces.Reconciler("check", r))
-}
-
-// checksChanged selects the changes to Echoes that have checks before or after the change.
-func checksChanged() predicate.Predicate {
-	return predicate.And(predicate.ResourceVersionChangedPredicate{}, predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return hasChecks(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return hasChecks(e.ObjectOld) || hasChecks(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return hasChecks(e.Object) },
-	})
-}
-
-// echoOfCheckPod returns the Echo that a check's pod belongs to.
-func echoOfCheckPod(_ context.Context, pod client.Object) []reconcile.Request {
-	if objects.CheckOf(pod) == "" {
-		return nil
-	}
-	return requestsFor(pod.GetNamespace(), objects.EchoOf(pod))
 }

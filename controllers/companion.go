@@ -42,8 +42,6 @@ type CompanionReconciler struct {
 func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	view, plan, err := r.reconcilePod(ctx, request.NamespacedName)
 	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
-	r.failures.end(request.NamespacedName, failure)
-	r.countFailure(ctx, "companion", failure)
 	switch {
 	case failure == nil && plan.EchoMissing:
 		r.report(request, view, new(status.EchoNotFound(view.Owner.Echo)))
@@ -52,7 +50,7 @@ func (r *CompanionReconciler) Reconcile(ctx context.Context, request ctrl.Reques
 	case view.Owner != nil && !failure.Silent():
 		r.report(request, view, new(status.CompanionNotCreated(err)))
 	}
-	return resultOf(plan.Wait, failure)
+	return r.finish(ctx, "companion", &r.failures, request.NamespacedName, plan.Wait, failure)
 }
 
 // reconcilePod brings a pod's companion to its desired state. It returns what it observed and did.
@@ -93,7 +91,6 @@ func (r *CompanionReconciler) observe(ctx context.Context, key client.ObjectKey)
 	return view, err
 }
 
-// carryOut makes the changes of a plan.
 func (r *CompanionReconciler) carryOut(ctx context.Context, plan objects.CompanionPlan) error {
 	for _, c := range plan.Remove {
 		if err := deleteCompanion(ctx, r.Client, c); err != nil {

@@ -66,17 +66,20 @@ func newController(mgr ctrl.Manager, name string) *ctrl.Builder {
 	})
 }
 
-// countFailure counts a failed reconcile, and marks its span as failed. It does nothing if failure is nil.
-func (d *Dependencies) countFailure(ctx context.Context, controller string, failure *status.Failure) {
-	if failure == nil {
-		return
+// finish ends a reconcile: it ends the object's series of failures, counts a failure, marks its span as failed, and returns what resultOf
+// returns. failure is nil if the reconcile succeeded.
+func (d *Dependencies) finish(ctx context.Context, controller string, f *failures, object client.ObjectKey, next time.Duration,
+	failure *status.Failure) (ctrl.Result, error) {
+	f.end(object, failure)
+	if failure != nil {
+		reason := ""
+		if failure.Reason != nil {
+			reason = failure.Reason.String()
+		}
+		d.Metrics.Failures.Add(controller, failure.Transient, reason)
+		telemetry.SetSpanFailure(ctx, reason, failure.Err)
 	}
-	reason := ""
-	if failure.Reason != nil {
-		reason = failure.Reason.String()
-	}
-	d.Metrics.Failures.Add(controller, failure.Transient, reason)
-	telemetry.SetSpanFailure(ctx, reason, failure.Err)
+	return resultOf(next, failure)
 }
 
 // config returns the configuration that companions and, with the kinds that the cluster serves, the children of Echoes depend on.

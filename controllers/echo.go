@@ -72,9 +72,7 @@ func (r *EchoReconciler) reconcile(ctx context.Context, echo *v1.Echo) (ctrl.Res
 		reconcile = r.reconcileDelete
 	}
 	next, failure := reconcile(ctx, echo)
-	r.failures.end(client.ObjectKeyFromObject(echo), failure)
-	r.countFailure(ctx, "echo", failure)
-	return resultOf(next, failure)
+	return r.finish(ctx, "echo", &r.failures, client.ObjectKeyFromObject(echo), next, failure)
 }
 
 // reconcileEcho brings an Echo's children to their desired state. Even if that fails, reconcileEcho writes the status. It returns the
@@ -179,7 +177,6 @@ func (r *EchoReconciler) publish(ctx context.Context, echo *v1.Echo, report stat
 	return nil
 }
 
-// classify converts the error of a reconcile to a failure.
 func (r *EchoReconciler) classify(echo *v1.Echo, err error) *status.Failure {
 	return r.failures.tolerate(client.ObjectKeyFromObject(echo), status.Classify(err), r.Now())
 }

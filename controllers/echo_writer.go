@@ -33,7 +33,6 @@ type echoPatch struct {
 	Status json.RawMessage `json:"status,omitempty"`
 }
 
-// setFinalizers sets an Echo's finalizers.
 func (w *echoWriter) setFinalizers(ctx context.Context, echo *v1.Echo, finalizers []string) error {
 	patch := echoPatch{}
 	patch.Metadata.Finalizers = &finalizers

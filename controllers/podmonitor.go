@@ -37,8 +37,6 @@ func (r *PodMonitorReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		err = r.reconcileEcho(ctx, echo)
 	}
 	failure := r.failures.tolerate(request.NamespacedName, status.Classify(err), r.Now())
-	r.failures.end(request.NamespacedName, failure)
-	r.countFailure(ctx, "podmonitor", failure)
 	said := "" // an event that would repeat the last one is not sent
 	if echo != nil && failure != nil && !failure.Silent() {
 		said = fmt.Sprint(echo.UID, failure.Err)
@@ -46,7 +44,7 @@ func (r *PodMonitorReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	if r.reported.replace(request.NamespacedName, said) && said != "" {
 		r.sendEvent(echo, status.NotMonitored(failure.Err))
 	}
-	return resultOf(0, failure)
+	return r.finish(ctx, "podmonitor", &r.failures, request.NamespacedName, 0, failure)
 }
 
 // reconcileEcho brings an Echo's PodMonitor to its desired state. The PodMonitor is deleted with its Echo.

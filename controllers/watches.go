@@ -53,11 +53,14 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b.Watches(&corev1.Pod{}, gathered(echoOfPod), builder.WithPredicates(sinceStart(), podUpdated(status.PodDiffers)))
 	b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.echoesOnNode),
 		builder.WithPredicates(sinceStart(), nodeChanged()))
+	echoNamed := func(_ context.Context, pod client.Object) []reconcile.Request {
+		return requestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
+	}
 	companionRequested := updated(func(before, after *corev1.Pod) bool {
 		was, is := objects.LabeledPodOf(before), objects.LabeledPodOf(after)
 		return was.NodeName != is.NodeName || was.Echo != is.Echo
 	})
-	b.WatchesRawSource(source.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoOfOwner), sinceStart(), companionRequested))
+	b.WatchesRawSource(source.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoNamed), sinceStart(), companionRequested))
 	if r.Gateways.Served[objects.GatewayKind] {
 		b.Watches(&gatewayv1.Gateway{}, handler.EnqueueRequestsFromMapFunc(r.echoesBehind),
 			builder.WithPredicates(sinceStart(), updated(func(before, after *gatewayv1.Gateway) bool { // these fields may change a URL
@@ -230,11 +233,6 @@ func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 		return nil
 	}
 	return requestsFor(pod.GetNamespace(), objects.EchoOf(pod))
-}
-
-// echoOfOwner returns the Echo whose companion a pod requests.
-func echoOfOwner(_ context.Context, pod client.Object) []reconcile.Request {
-	return requestsFor(pod.GetNamespace(), pod.GetLabels()[v1.CompanionLabel])
 }
 
 // echoesOnNode returns the Echoes that have pods on a node.
