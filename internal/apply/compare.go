@@ -60,9 +60,9 @@ func Compare(c objects.Child, live client.Object) (Difference, error) {
 	if same {
 		return Difference{None: true, Renamed: fieldpath.NewSet()}, nil
 	}
-	search := renamedItems{owned: owned, found: fieldpath.NewSet()}
-	search.in(nil, desired, content)
-	return Difference{Field: strings.TrimPrefix(path.String(), "."), Renamed: search.found,
+	renamed := fieldpath.NewSet()
+	addRenamed(renamed, nil, owned, desired, content)
+	return Difference{Field: strings.TrimPrefix(path.String(), "."), Renamed: renamed,
 		Replace: c.Recreate != nil && c.Recreate(c.Desired.Object, content, owned)}, nil
 }
 
@@ -129,13 +129,10 @@ func at(parent any, element fieldpath.PathElement) (part any, count int) {
 
 // hasKey reports whether a list item has the given key.
 func hasKey(item any, key value.FieldList) bool {
-	fields, isMap := item.(map[string]any)
-	for _, field := range key {
-		if !isMap || !value.Equals(value.NewValueInterface(fields[field.Name]), field.Value) {
-			return false
-		}
-	}
-	return isMap
+	fields, _ := item.(map[string]any)
+	return !slices.ContainsFunc(key, func(field value.Field) bool {
+		return !value.Equals(value.NewValueInterface(fields[field.Name]), field.Value)
+	})
 }
 
 // size returns the number of fields in a map, or of items in a list.
@@ -165,17 +162,14 @@ func isSame(desired, live any) bool {
 	return value.Equals(value.NewValueInterface(desired), value.NewValueInterface(live))
 }
 
-// renamedItems searches for list items whose key another client edited. It omits items that the operator owns, because an apply removes them
-// if they are no longer desired.
-type renamedItems struct{ owned, found *fieldpath.Set }
-
-// in searches in the live value at a path.
-func (r renamedItems) in(path fieldpath.Path, desired, live any) {
+// addRenamed adds the list items at a path whose key another client edited. It omits items that the operator owns, because an apply removes
+// them if they are no longer desired.
+func addRenamed(renamed *fieldpath.Set, path fieldpath.Path, owned *fieldpath.Set, desired, live any) {
 	switch desired := desired.(type) {
 	case map[string]any:
 		fields, _ := live.(map[string]any)
 		for name, want := range desired {
-			r.in(append(path.Copy(), fieldpath.PathElement{FieldName: &name}), want, fields[name])
+			addRenamed(renamed, append(path.Copy(), fieldpath.PathElement{FieldName: &name}), owned, want, fields[name])
 		}
 	case []any:
 		items, _ := live.([]any)
@@ -189,11 +183,11 @@ func (r renamedItems) in(path fieldpath.Path, desired, live any) {
 			for _, item := range items {
 				other := elementOf(keys, item)
 				path := append(path.Copy(), other)
-				if _, isDesired := at(desired, other); isDesired == 0 && !r.owned.Has(path) && isRenamed(path, keys, want, item, current) {
-					r.found.Insert(path)
+				if _, isDesired := at(desired, other); isDesired == 0 && !owned.Has(path) && isRenamed(path, keys, want, item, current) {
+					renamed.Insert(path)
 				}
 			}
-			r.in(append(path.Copy(), element), want, current)
+			addRenamed(renamed, append(path.Copy(), element), owned, want, current)
 		}
 	}
 }

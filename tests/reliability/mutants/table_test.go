@@ -62,7 +62,7 @@ func found() []mutant {
 			"reached == size(desired)", "reached <= size(desired)", "Test", builders},
 		{"an empty list is not applied", "noEgress",
 			`policy.Desired.Object["spec"].(map[string]any)["egress"] = []any{}`, "_ = policy", "TestScenarios", simulation},
-		{"an edited merge key is not corrected", "in",
+		{"an edited merge key is not corrected", "addRenamed",
 			"isRenamed(path, keys, want, item, current)", "isRenamed(path, keys, want, item, current) && false", "TestScenarios", simulation},
 		{"another client's port keeps the name of a desired port", "isRenamed",
 			`return named && now["name"] != name`, "return named && now == nil",
