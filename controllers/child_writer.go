@@ -19,10 +19,8 @@ import (
 
 // childWriter brings children to their desired state.
 type childWriter struct {
-	// client writes to the API server.
-	client client.Client
-	// live reads from the API server.
-	live client.Reader
+	client client.Client // writes to the API server
+	live   client.Reader // reads from the API server
 	// compare returns how a live object differs from the desired child.
 	compare func(objects.Child, client.Object) (apply.Difference, error)
 	// allows, if set, reports whether a child may be changed now. field is the first field that differs.

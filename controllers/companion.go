@@ -179,17 +179,13 @@ func (r *CompanionReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Traces.Reconciler("companion", r))
 }
 
-// podOfCompanion returns the pod that a companion belongs to.
 func podOfCompanion(_ context.Context, pod client.Object) []reconcile.Request {
 	return requestsFor(pod.GetNamespace(), objects.CompanionOwner(pod))
 }
 
 // labeledPods returns the pods that request a companion and match the options.
 func (r *CompanionReconciler) labeledPods(ctx context.Context, which ...client.ListOption) []reconcile.Request {
-	pods, err := podsIn(ctx, r.Labeled, objects.LabeledPodOf, which...)
-	if err != nil { // the process is stopping
-		return nil
-	}
+	pods, _ := podsIn(ctx, r.Labeled, objects.LabeledPodOf, which...) // fails only if the process is stopping
 	var requests []reconcile.Request
 	for _, pod := range pods {
 		requests = append(requests, requestsFor(pod.Namespace, pod.Name)...)
@@ -197,7 +193,6 @@ func (r *CompanionReconciler) labeledPods(ctx context.Context, which ...client.L
 	return requests
 }
 
-// cachedFieldChanged selects the updates that change a cached field of a pod.
 func cachedFieldChanged() predicate.TypedPredicate[*corev1.Pod] {
 	return predicate.TypedFuncs[*corev1.Pod]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.Pod]) bool {
 		before, after := e.ObjectOld.DeepCopy(), e.ObjectNew.DeepCopy()
@@ -206,7 +201,6 @@ func cachedFieldChanged() predicate.TypedPredicate[*corev1.Pod] {
 	}}
 }
 
-// companionChanged selects the updates that change a companion's state, owner, labels, or digest.
 func companionChanged() predicate.Predicate {
 	return podUpdated(func(before, after *objects.Pod) bool {
 		return status.PodState(before) != status.PodState(after) || before.CompanionOf != after.CompanionOf ||

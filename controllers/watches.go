@@ -83,7 +83,6 @@ const (
 // namespace.
 func cachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
-// podIndexes returns the indexes of the pod cache.
 func podIndexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
 		byNode:  nodeOfPod,
@@ -211,7 +210,6 @@ func affectsOnlyCounts(before, after client.Object) bool {
 	return wasPod
 }
 
-// nodeChanged selects the updates that change a node's problems.
 func nodeChanged() predicate.Predicate {
 	return updated(func(before, after *corev1.Node) bool {
 		return !slices.Equal(status.ProblemNames(status.ProblemsOf(before)), status.ProblemNames(status.ProblemsOf(after)))
@@ -237,10 +235,7 @@ func echoOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 
 // echoesOnNode returns the Echoes that have pods on a node.
 func (r *EchoReconciler) echoesOnNode(ctx context.Context, node client.Object) []reconcile.Request {
-	pods, err := podsIn(ctx, r.Client, objects.PodOf, client.MatchingFields{byNode: node.GetName()})
-	if err != nil { // the process is stopping
-		return nil
-	}
+	pods, _ := podsIn(ctx, r.Client, objects.PodOf, client.MatchingFields{byNode: node.GetName()}) // fails only if the process is stopping
 	var requests []reconcile.Request
 	for _, pod := range pods {
 		if pod.CompanionOf == "" && pod.Check == "" {

@@ -172,8 +172,7 @@ func checkArguments(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service,
 
 // CronJob returns a check's CronJob as a child without a desired state.
 func CronJob(echo *v1.Echo, check string) Child {
-	return Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)},
-		NewObject: NewCronJob}
+	return Child{Kind: cronJobKind, Key: client.ObjectKey{Namespace: echo.Namespace, Name: cronJobName(echo, check)}, NewObject: NewCronJob}
 }
 
 // cronJobName returns the name of a check's CronJob. It ends with a digest, because the Echo a with the check b-c must not have the same

@@ -69,5 +69,4 @@ func HasGateway(echo *v1.Echo) bool {
 	return echo.Spec.Gateway != nil && isTrue(echo.Spec.Gateway.Enabled)
 }
 
-// isTrue reports whether an optional field is set to true.
 func isTrue(field *bool) bool { return field != nil && *field }

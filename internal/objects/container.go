@@ -111,8 +111,7 @@ func podSecurityContext(desired *v1.EchoSpec) *corev1ac.PodSecurityContextApplyC
 	security := corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
-	if desired.Port < firstUnprivilegedPort ||
-		hasTLS(desired) && httpsPort(desired.TLS) < firstUnprivilegedPort {
+	if desired.Port < firstUnprivilegedPort || hasTLS(desired) && httpsPort(desired.TLS) < firstUnprivilegedPort {
 		security.WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
 	}
 	return security

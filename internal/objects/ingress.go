@@ -68,10 +68,8 @@ func servesTLS(desired *v1.EchoIngress) bool {
 	return desired.TLS != nil && isTrue(desired.TLS.Enabled)
 }
 
-// ingressPath returns the path of an Ingress, which defaults to /.
 func ingressPath(desired *v1.EchoIngress) string { return cmp.Or(desired.Path, "/") }
 
-// pathType returns the path type of an Ingress, which defaults to Prefix.
 func pathType(desired *v1.EchoIngress) networkingv1.PathType {
 	return cmp.Or(desired.PathType, networkingv1.PathTypePrefix)
 }

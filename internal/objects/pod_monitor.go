@@ -62,10 +62,7 @@ func newPodMonitor() client.Object { return NewPodMonitor() }
 // a selector with an extra label selects nothing. It uses no schema, because the schema depends on the cluster and the operator does not
 // know it.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
-	have, ok := live.(*unstructured.Unstructured)
-	if !ok {
-		return false
-	}
+	have := live.(*unstructured.Unstructured)
 	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")
 	wantedSelector, _, _ := unstructured.NestedFieldNoCopy(want.Object, "spec", "selector")
 	return hasAll(have.GetLabels(), want.GetLabels()) && hasAll(have.GetAnnotations(), want.GetAnnotations()) &&

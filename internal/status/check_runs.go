@@ -102,11 +102,9 @@ func (r CheckRuns) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCh
 		return withoutURL, 0
 	case echo.Spec.DesiredReplicas() == 0:
 		return scaledDown, 0
-	}
-	if r.Blocked != (message.Problem{}) {
+	case r.Blocked != (message.Problem{}):
 		return noResult + r.Blocked.String(), r.untilLate(check, now)
-	}
-	if r.Scheduled.IsZero() || r.hasRunSince(was) {
+	case r.Scheduled.IsZero() || r.hasRunSince(was):
 		return "", r.untilLate(check, now)
 	}
 	if left := r.Scheduled.Add(objects.CheckDeadline(check) + patience).Sub(now); left > 0 {

@@ -139,7 +139,6 @@ func judgeRun(current *v1.EchoCheckStatus, ended *corev1.ContainerStateTerminate
 	}
 }
 
-// setUnknown sets a check's result to Unknown, and the check's message to the reason.
 func setUnknown(check *v1.EchoCheckStatus, why string) {
 	check.Result, check.Message = v1.CheckUnknown, message.Truncate(why, message.MaxCheck)
 }
