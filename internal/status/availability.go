@@ -109,7 +109,7 @@ func (a availability) outcome(why, routes cause) outcome {
 		o.readyReason, o.progressingReason = v1.ReasonProgressDeadlineExceeded, v1.ReasonProgressDeadlineExceeded
 		o.rollout = fmt.Sprintf("There has been no progress for %.0f minutes.", objects.ProgressDeadline.Minutes())
 	}
-	if why != (cause{}) {
+	if !a.ready && why != (cause{}) {
 		o.readyReason, o.event = why.reason, v1.EventNotReady
 	}
 	if routes != (cause{}) || why.warning || why.lasting {
