@@ -86,7 +86,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	operator := &Operator{supervisor: supervisor{
 		namespaces: options.Namespaces, missing: options.missing, tlsChanged: make(chan struct{}), log: ctrl.Log}}
 	cluster = rest.CopyConfig(cluster)
-	cluster.Wrap(measured.Requests.Wrap)
+	cluster.Wrap(measured.CountRequests)
 	if options.Traces {
 		cluster.Wrap(traceRequests)
 		if operator.traces, err = telemetry.NewTracer(options.Version, ctrl.Log.WithName("traces")); err != nil {
@@ -107,7 +107,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 			return nil, err
 		}
 	}
-	if operator.Manager, err = ctrl.NewManager(cluster, operator.managerOptions(scheme, options, measured.Requests.Wrap)); err != nil {
+	if operator.Manager, err = ctrl.NewManager(cluster, operator.managerOptions(scheme, options, measured.CountRequests)); err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
 	}
 	operator.supervisor.apis.elected = operator.Elected()

@@ -48,9 +48,6 @@ type change struct {
 }
 
 func newEchoes(now func() time.Time) *Echoes {
-	describe := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prefix+name, help, labels, nil)
-	}
 	return &Echoes{
 		now: now, last: map[types.NamespacedName]report{}, pending: map[types.NamespacedName]change{},
 		readyDuration: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -24,17 +24,45 @@ type Metrics struct {
 	Echoes     *Echoes
 	Companions *Companions
 	Checks     *Checks
-	// Failures counts failed reconciles.
-	Failures *Failures
-	// Requests counts requests to the API server.
-	Requests *Requests
+	Failures   *Failures
+
+	requests *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics that read the time from a clock.
 func NewMetrics(now func() time.Time) *Metrics {
 	return &Metrics{
-		Echoes: newEchoes(now), Companions: newCompanions(), Checks: newChecks(now), Failures: newFailures(), Requests: newRequests(),
+		Echoes: newEchoes(now),
+		Companions: &Companions{
+			count:   describe("companions", "Number of companions of all Echoes."),
+			missing: describe("companions_missing", "Number of pods that request a companion and have none, by reason.", "reason"),
+			counts:  map[types.NamespacedName]int{}, reasons: map[types.NamespacedName]string{},
+		},
+		Checks: &Checks{
+			now:   now,
+			count: describe("checks", "Number of checks of Echoes by result.", "result"),
+			failed: describe("check_failed", "1 for each check whose last run failed; includes at most 20 checks.",
+				"echo_namespace", "echo", "check"),
+			unknown: describe("check_unknown",
+				"1 for each check whose last three scheduled runs had no conclusion, or that cannot run; includes at most 20 checks.",
+				"echo_namespace", "echo", "check"),
+			results: map[types.NamespacedName][]v1.EchoCheckStatus{}, overdue: map[types.NamespacedName]map[string]time.Time{},
+		},
+		Failures: &Failures{prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "reconcile_errors_total",
+			Help: "Number of reconciles that failed, by controller, kind, and reason. The kind is user if a user must act, and " +
+				"transient if the next attempt may succeed.",
+		}, []string{"controller", "kind", "reason"})},
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "api_requests_total",
+			Help: "Number of requests to the API server by verb, resource, and HTTP status code; the code is \"error\" if there was no response.",
+		}, []string{"verb", "resource", "code"}),
 	}
+}
+
+// describe returns the description of a metric that is computed on each scrape.
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prefix+name, help, labels, nil)
 }
 
 // Register adds the metrics to a registry, which must not contain metrics from another operator. The elected channel is closed when this
@@ -47,7 +75,7 @@ func (m *Metrics) Register(registry prometheus.Registerer, version string, elect
 	}, func() float64 { return 1 })
 	var problems []error
 	for _, c := range []prometheus.Collector{
-		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.Requests.counter, build, leader(elected),
+		m.Echoes, m.Companions, m.Checks, m.Failures.counter, m.requests, build, leader(elected),
 	} {
 		problems = append(problems, registry.Register(c))
 	}
@@ -71,14 +99,6 @@ func leader(elected <-chan struct{}) prometheus.Collector {
 // Failures counts failed reconciles.
 type Failures struct{ counter *prometheus.CounterVec }
 
-func newFailures() *Failures {
-	return &Failures{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "reconcile_errors_total",
-		Help: "Number of reconciles that failed, by controller, kind, and reason. The kind is user if a user must act, and " +
-			"transient if the next attempt may succeed.",
-	}, []string{"controller", "kind", "reason"})}
-}
-
 // Add counts a failed reconcile. The reason is a condition's reason, or empty if the status does not report the failure.
 func (f *Failures) Add(controller string, transient bool, reason string) {
 	kind := "user"
@@ -95,15 +115,6 @@ type Companions struct {
 	lock    sync.Mutex
 	counts  map[types.NamespacedName]int
 	reasons map[types.NamespacedName]string
-}
-
-func newCompanions() *Companions {
-	return &Companions{
-		count: prometheus.NewDesc(prefix+"companions", "Number of companions of all Echoes.", nil, nil),
-		missing: prometheus.NewDesc(prefix+"companions_missing", "Number of pods that request a companion and have none, by reason.",
-			[]string{"reason"}, nil),
-		counts: map[types.NamespacedName]int{}, reasons: map[types.NamespacedName]string{},
-	}
 }
 
 // Reported records how many companions a pod has, and why it has none. The reason is empty if nothing is wrong.
@@ -151,19 +162,6 @@ type Checks struct {
 	lock    sync.Mutex
 	results map[types.NamespacedName][]v1.EchoCheckStatus
 	overdue map[types.NamespacedName]map[string]time.Time
-}
-
-func newChecks(now func() time.Time) *Checks {
-	return &Checks{
-		now:   now,
-		count: prometheus.NewDesc(prefix+"checks", "Number of checks of Echoes by result.", []string{"result"}, nil),
-		failed: prometheus.NewDesc(prefix+"check_failed", "1 for each check whose last run failed; includes at most 20 checks.",
-			[]string{"echo_namespace", "echo", "check"}, nil),
-		unknown: prometheus.NewDesc(prefix+"check_unknown",
-			"1 for each check whose last three scheduled runs had no conclusion, or that cannot run; includes at most 20 checks.",
-			[]string{"echo_namespace", "echo", "check"}, nil),
-		results: map[types.NamespacedName][]v1.EchoCheckStatus{}, overdue: map[types.NamespacedName]map[string]time.Time{},
-	}
 }
 
 // Reported records the results of an Echo's checks, and when they will have had no conclusion for too long. The list is empty if the Echo

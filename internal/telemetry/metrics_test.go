@@ -30,7 +30,7 @@ func TestRegister_metricsFollowConventions(t *testing.T) {
 	m.Checks.Reported(types.NamespacedName{Namespace: "ns", Name: "a"}, []v1.EchoCheckStatus{{Name: "path", Result: v1.CheckFailed}},
 		map[string]time.Time{"path": time.Unix(1, 0)})
 	m.Failures.Add("echo", true, "ApplyFailed")
-	m.Requests.counter.WithLabelValues("get", "echoes", "200")
+	m.requests.WithLabelValues("get", "echoes", "200")
 	problems, err := testutil.GatherAndLint(registry)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, p := range problems {
@@ -52,7 +52,7 @@ func TestLeader(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	f := newFailures()
+	f := NewMetrics(time.Now).Failures
 	f.Add("echo", true, "ApplyFailed")
 	f.Add("echo", true, "ApplyFailed")
 	f.Add("companion", false, "InvalidSpec")
@@ -63,7 +63,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestCompanions(t *testing.T) {
-	c := newCompanions()
+	c := NewMetrics(time.Now).Companions
 	pod := types.NamespacedName{Namespace: "shop", Name: "till"}
 	c.Reported(pod, 0, v1.EventEchoNotFound.String())
 	c.Reported(pod, 0, v1.EventCompanionNotCreated.String())
@@ -83,7 +83,7 @@ func TestCompanions(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	at := newClock()
-	c := newChecks(at.now)
+	c := NewMetrics(at.now).Checks
 	echo := types.NamespacedName{Namespace: "shop", Name: "web"}
 	checks := []v1.EchoCheckStatus{{Name: "a", Result: v1.CheckFailed}, {Name: "b", Result: v1.CheckUnknown}, {Name: "c", Result: v1.CheckPassed}}
 	c.Reported(echo, checks,

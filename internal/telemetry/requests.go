@@ -8,19 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Requests counts requests to the API server.
-type Requests struct{ counter *prometheus.CounterVec }
-
-func newRequests() *Requests {
-	return &Requests{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "api_requests_total",
-		Help: "Number of requests to the API server by verb, resource, and HTTP status code; the code is \"error\" if there was no response.",
-	}, []string{"verb", "resource", "code"})}
-}
-
-// Wrap returns a transport that counts requests and sends them through next.
-func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
-	return &countedRequests{next, r.counter}
+// CountRequests returns a transport that counts requests to the API server and sends them through next.
+func (m *Metrics) CountRequests(next http.RoundTripper) http.RoundTripper {
+	return &countedRequests{next, m.requests}
 }
 
 type countedRequests struct {

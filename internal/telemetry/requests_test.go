@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -41,8 +42,8 @@ func TestOperationOf(t *testing.T) {
 }
 
 func TestRequests_countsResponsesAndErrors(t *testing.T) {
-	requests, refused := newRequests(), errors.New("refused")
-	transport := requests.Wrap(roundTrip(func(*http.Request) (*http.Response, error) {
+	metrics, refused := NewMetrics(time.Now), errors.New("refused")
+	transport := metrics.CountRequests(roundTrip(func(*http.Request) (*http.Response, error) {
 		if refused != nil {
 			return nil, refused
 		}
@@ -62,7 +63,7 @@ func TestRequests_countsResponsesAndErrors(t *testing.T) {
 	for range 2 {
 		NewWithT(t).Expect(send()).To(Succeed())
 	}
-	wantMetrics(t, requests.counter, "api_requests_total", `
+	wantMetrics(t, metrics.requests, "api_requests_total", `
 		echo_operator_api_requests_total{code="409",resource="echoes",verb="patch"} 2
 		echo_operator_api_requests_total{code="error",resource="echoes",verb="patch"} 1
 	`)
