@@ -26,24 +26,23 @@ func CollectSeldom() {
 // control group's directory. The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes
 // precedence.
 func SetMemoryLimit(cgroup fs.FS) {
-	limit, ok := limitOf(cgroup)
-	if ok && debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		debug.SetMemoryLimit(limit)
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(limitOf(cgroup))
 	}
 }
 
-// limitOf returns three quarters of a control group's memory limit as a number of bytes, or false if there is no limit.
-func limitOf(cgroup fs.FS) (int64, bool) {
+// limitOf returns three quarters of a control group's memory limit as a number of bytes, or math.MaxInt64 if there is no limit.
+func limitOf(cgroup fs.FS) int64 {
 	const unlimitedV1 = math.MaxInt64 &^ (1<<16 - 1) // cgroup v1 rounds the limit down to a multiple of the page size
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
 		// A missing file contains no limit.
 		text, _ := fs.ReadFile(cgroup, name)
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // cgroup v2 writes "max" for no limit
 		if err == nil && limit > 0 && limit < unlimitedV1 {
-			return limit / 4 * 3, true
+			return limit / 4 * 3
 		}
 	}
-	return 0, false
+	return math.MaxInt64
 }
 
 const (

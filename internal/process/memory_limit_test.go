@@ -17,17 +17,16 @@ func TestLimitOf(t *testing.T) {
 		want       int64
 	}{
 		"version 2":            {v2, "104857600\n", 78643200},
-		"version 2, unlimited": {v2, "max\n", 0},
+		"version 2, unlimited": {v2, "max\n", math.MaxInt64},
 		"version 1":            {v1, "104857600\n", 78643200},
-		"version 1, unlimited": {v1, "9223372036854771712\n", 0},
-		"64 KiB pages":         {v1, "9223372036854710272\n", 0},
-		"nonsense":             {v2, "nonsense", 0},
-		"zero":                 {v2, "0\n", 0},
-		"no control group":     {"other", "", 0},
+		"version 1, unlimited": {v1, "9223372036854771712\n", math.MaxInt64},
+		"64 KiB pages":         {v1, "9223372036854710272\n", math.MaxInt64},
+		"nonsense":             {v2, "nonsense", math.MaxInt64},
+		"zero":                 {v2, "0\n", math.MaxInt64},
+		"no control group":     {"other", "", math.MaxInt64},
 	} {
-		got, ok := limitOf(fstest.MapFS{c.file: {Data: []byte(c.text)}})
-		if got != c.want || ok != (c.want != 0) {
-			t.Errorf("%s: %d, %t, want %d", name, got, ok, c.want)
+		if got := limitOf(fstest.MapFS{c.file: {Data: []byte(c.text)}}); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 }
