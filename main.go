@@ -32,17 +32,8 @@ func main() {
 // execute runs a command line and returns the exit code: 0 for success, 1 for a failure, and 2 for an invalid command line.
 func execute(arguments []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	root := newRoot(getenv)
-	root.AddCommand(newWatch(), &cobra.Command{
-		Use:   "crd",
-		Short: "Print the CustomResourceDefinition of Echoes",
-		Args:  noArguments,
-		RunE:  func(c *cobra.Command, _ []string) error { return write(c, crd) },
-	}, &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
-		RunE:  func(c *cobra.Command, _ []string) error { return write(c, versionLine()) },
-	})
+	root.AddCommand(newWatch(), newPrint("crd", "Print the CustomResourceDefinition of Echoes", crd),
+		newPrint("version", "Print the version", versionLine()))
 	root.SetHelpCommand(newHelp())
 	root.SetArgs(arguments)
 	root.SetOut(stdout)
@@ -136,10 +127,12 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// write prints a string, and returns the error that cobra's own printing would hide.
-func write(c *cobra.Command, text string) error {
-	_, err := io.WriteString(c.OutOrStdout(), text)
-	return err
+// newPrint returns a command that prints a text, and returns the error that cobra's own printing would hide.
+func newPrint(name, short, text string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Args: noArguments, RunE: func(c *cobra.Command, _ []string) error {
+		_, err := io.WriteString(c.OutOrStdout(), text)
+		return err
+	}}
 }
 
 func noArguments(c *cobra.Command, arguments []string) error {
