@@ -19,11 +19,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// echoList is the response to a list request.
-type echoList struct {
-	Items []echoView `json:"items"`
-}
-
 // listEchoes responds with all Echoes, or with the Echoes in one namespace.
 func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 	namespace := questionOf(r).ResourceAttributes.Namespace
@@ -38,23 +33,20 @@ func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 		}
 	}
 	echoes := &v1.EchoList{}
-	err := s.Cached.List(r.Context(), echoes, client.InNamespace(namespace), client.UnsafeDisableDeepCopy) // read-only
-	var pods podIndex
-	if err == nil {
-		pods, err = s.pods(r.Context(), namespace)
-	}
-	if err != nil {
+	unread := s.Cached.List(r.Context(), echoes, client.InNamespace(namespace), client.UnsafeDisableDeepCopy) // read-only
+	pods, err := s.pods(r.Context(), namespace)
+	if err := cmp.Or(unread, err); err != nil {
 		writeError(out, http.StatusInternalServerError, err.Error())
 		return
 	}
 	slices.SortFunc(echoes.Items, func(a, b v1.Echo) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	list := echoList{Items: make([]echoView, 0, len(echoes.Items))}
+	views := make([]echoView, 0, len(echoes.Items))
 	for i := range echoes.Items {
-		list.Items = append(list.Items, viewOf(&echoes.Items[i], pods[client.ObjectKeyFromObject(&echoes.Items[i])]))
+		views = append(views, viewOf(&echoes.Items[i], pods[client.ObjectKeyFromObject(&echoes.Items[i])]))
 	}
-	writeJSON(out, http.StatusOK, list)
+	writeJSON(out, http.StatusOK, map[string][]echoView{"items": views})
 }
 
 func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
@@ -64,32 +56,26 @@ func (s *Server) getEcho(out http.ResponseWriter, r *http.Request) {
 		writeError(out, http.StatusNotFound, s.notWatched(key.Namespace))
 		return
 	}
-	err := s.Cached.Get(r.Context(), key, echo)
-	if apierrors.IsNotFound(err) {
+	unread := s.Cached.Get(r.Context(), key, echo)
+	if apierrors.IsNotFound(unread) {
 		writeError(out, http.StatusNotFound, fmt.Sprintf("Echo %q not found in namespace %q", key.Name, key.Namespace))
 		return
 	}
-	var pods podIndex
-	if err == nil {
-		pods, err = s.pods(r.Context(), key.Namespace)
-	}
-	if err != nil {
+	pods, err := s.pods(r.Context(), key.Namespace)
+	if err := cmp.Or(unread, err); err != nil {
 		writeError(out, http.StatusInternalServerError, err.Error())
 		return
 	}
 	writeJSON(out, http.StatusOK, viewOf(echo, pods[key]))
 }
 
-// podIndex maps each Echo to its pods.
-type podIndex map[types.NamespacedName][]status.PodSummary
-
 // pods reads the pods of all Echoes in a namespace at once, because listing each Echo's pods would take quadratic time.
-func (s *Server) pods(ctx context.Context, namespace string) (podIndex, error) {
+func (s *Server) pods(ctx context.Context, namespace string) (map[types.NamespacedName][]status.PodSummary, error) {
 	list := &corev1.PodList{}
 	if err := s.Cached.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	pods := podIndex{}
+	pods := map[types.NamespacedName][]status.PodSummary{}
 	for i := range list.Items {
 		if echo, summary, ok := status.SummarizePod(objects.PodOf(&list.Items[i])); ok {
 			pods[echo] = append(pods[echo], summary)

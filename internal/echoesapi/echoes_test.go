@@ -81,7 +81,7 @@ func TestServer(t *testing.T) {
 			if c.status != 0 {
 				return
 			}
-			list := echoList{}
+			list := struct{ Items []echoView }{}
 			g.Expect(json.Unmarshal(out.Body.Bytes(), &list)).To(Succeed())
 			if strings.Count(c.url, "/") > 1 {
 				list.Items = make([]echoView, 1)
