@@ -3,6 +3,7 @@ package openshift
 import (
 	"embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -29,22 +30,12 @@ var consoleFiles embed.FS
 // ConsoleObjects returns the objects that the OpenShift console shows for Echoes: samples, snippets, and quick starts. If the cluster does
 // not serve Gateway API, ConsoleObjects omits the sample that requires it.
 func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
-	objects, err := collect(samples.Files, "*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
-		return sample(name, text, false), nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	objects, noSamples := collect(samples.Files, "*.yaml", sample(""))
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GetName() == "echo-operator-example-gateway" && !gatewayAPI
 	})
-	snippets, err := collect(consoleFiles, "console_objects/snippets/*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
-		return sample(name, text, true), nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	starts, err := collect(consoleFiles, "console_objects/*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
+	snippets, noSnippets := collect(consoleFiles, "console_objects/snippets/*.yaml", sample("snippet-"))
+	starts, noStarts := collect(consoleFiles, "console_objects/*.yaml", func(name, text string) (*unstructured.Unstructured, error) {
 		content := struct{ Spec map[string]any }{}
 		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
 			return nil, err
@@ -52,7 +43,7 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 		content.Spec["icon"] = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(manifests.Icon))
 		return object("ConsoleQuickStart", name, content.Spec), nil
 	})
-	return append(append(objects, snippets...), starts...), err
+	return slices.Concat(objects, snippets, starts), errors.Join(noSamples, noSnippets, noStarts)
 }
 
 // collect creates an object from each file that matches a pattern. The make function receives the file's name (without the extension) and
@@ -78,19 +69,18 @@ func collect(files fs.FS, pattern string,
 	return objects, nil
 }
 
-// sample returns a sample for the YAML editor.
-func sample(name, text string, snippet bool) *unstructured.Unstructured {
-	title, description, content := describedBy(text)
-	if snippet {
-		name = "snippet-" + name
+// sample returns a function that creates a sample for the YAML editor. A sample is a snippet if its name has a prefix.
+func sample(prefix string) func(name, text string) (*unstructured.Unstructured, error) {
+	return func(name, text string) (*unstructured.Unstructured, error) {
+		title, description, content := describedBy(text)
+		return object("ConsoleYAMLSample", prefix+strings.Replace(name, "v1_echo_", "example-", 1), map[string]any{
+			"targetResource": map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo"},
+			"title":          title,
+			"description":    description,
+			"yaml":           content,
+			"snippet":        prefix != "",
+		}), nil
 	}
-	return object("ConsoleYAMLSample", strings.Replace(name, "v1_echo_", "example-", 1), map[string]any{
-		"targetResource": map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo"},
-		"title":          title,
-		"description":    description,
-		"yaml":           content,
-		"snippet":        snippet,
-	})
 }
 
 // describedBy splits a string into the first line of its initial comment, the other comment lines, and the rest.
