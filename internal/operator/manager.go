@@ -233,7 +233,8 @@ func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) 
 		return err
 	}
 	o.Companions = &controllers.CompanionReconciler{Dependencies: common, Labeled: labeled}
-	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){o.supervisor.apis.drop})
+	o.Memories = slices.Concat(o.Echoes.Memories(), checks.Memories(), o.Companions.Memories(), []func(){
+		func() { o.supervisor.apis.seen.Store("") }})
 	if err := o.Companions.SetupWithManager(o.Manager); err != nil || !o.podMonitors() {
 		return err
 	}
@@ -254,7 +255,7 @@ func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count
 	certificate := openshift.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
 	all := ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(options.Namespaces, o.watched(), o.supervisor.apis.miss),
+		Cache:                   cacheOptions(options.Namespaces, o.watched(), func() { o.supervisor.apis.missed.Store(true) }),
 		HealthProbeBindAddress:  options.ProbeAddress,
 		GracefulShutdownTimeout: new(shutdownTimeout),
 		Metrics: metricsserver.Options{

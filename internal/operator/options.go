@@ -21,10 +21,6 @@ import (
 )
 
 const (
-	// defaultMaxReplicas is the largest number of replicas that an Echo may have, unless the installer sets another limit.
-	defaultMaxReplicas = "20"
-	// defaultPodSecurity is the Pod Security Standard that the pods of Echoes must meet, unless the installer sets another standard.
-	defaultPodSecurity = "baseline"
 	// checkOwnURLs and checkAnyURLs are the valid values of CHECK_URLS.
 	checkOwnURLs, checkAnyURLs = "own", "any"
 	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
@@ -80,9 +76,9 @@ type setting struct {
 func (o *Options) settings() []setting {
 	return []setting{
 		{&o.watchNamespace, "watch-namespace", "WATCH_NAMESPACE", "", "namespaces to watch, separated by commas; empty for all"},
-		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", defaultMaxReplicas,
+		{&o.maxReplicas, "max-replicas", "MAX_REPLICAS", "20",
 			fmt.Sprintf("largest allowed spec.replicas of an Echo, from 1 to %d", schemaMaxReplicas)},
-		{&o.podSecurity, "pod-security", "POD_SECURITY", defaultPodSecurity,
+		{&o.podSecurity, "pod-security", "POD_SECURITY", "baseline",
 			"Pod Security Standard that the pods of Echoes must meet: privileged, baseline, or restricted"},
 		{&o.checkURLs, "check-urls", "CHECK_URLS", checkOwnURLs,
 			"URLs that checks may examine: " + checkOwnURLs + " for the URLs of their Echo, or " + checkAnyURLs},
@@ -178,8 +174,7 @@ func (o *Options) completeLogLevel() error {
 // checkAddresses rejects invalid addresses, which would otherwise stop the operator much later. If an address were empty,
 // controller-runtime would use a default address for the metrics, or would not serve probes.
 func (o *Options) checkAddresses() error {
-	const metrics, probes = "--metrics-bind-address", "--health-probe-bind-address"
-	const disabled = "0"
+	const metrics, probes, disabled = "--metrics-bind-address", "--health-probe-bind-address", "0"
 	for name, address := range map[string]string{metrics: o.MetricsAddress, probes: o.ProbeAddress} {
 		_, port, err := net.SplitHostPort(address)
 		if err == nil {

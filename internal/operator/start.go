@@ -121,11 +121,9 @@ func (m missingRights) in(namespace string) string {
 		strings.Join(m[namespace], ", "), namespace)
 }
 
-// askRights asks which rights are missing in the given namespaces. The result omits namespaces in which no right is missing.
-type askRights func(ctx context.Context, namespaces []string) (missingRights, error)
-
-// newAskRights returns a function that asks the API server about rights. All authenticated users may ask about their own rights.
-func newAskRights(cluster *rest.Config) (askRights, error) {
+// newAskRights returns a function that asks the API server which rights are missing in the given namespaces. Its result omits namespaces in
+// which no right is missing. All authenticated users may ask about their own rights.
+func newAskRights(cluster *rest.Config) (func(ctx context.Context, namespaces []string) (missingRights, error), error) {
 	// These are the namespaced resources that the caches hold in every cluster.
 	resources := []schema.GroupResource{{Group: v1.GroupVersion.Group, Resource: "echoes"}, {Resource: "pods"}}
 	for _, kind := range objects.Table() {

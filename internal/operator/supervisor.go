@@ -24,7 +24,7 @@ const (
 type supervisor struct {
 	namespaces []string      // the namespaces to watch, or empty for all namespaces
 	missing    missingRights // the rights that were missing at the start
-	ask        askRights
+	ask        func(ctx context.Context, namespaces []string) (missingRights, error)
 	pending    func() []string // returns the caches that have not received all objects yet
 	apis       *apiWatch       // asks the cluster about the optional APIs
 	tlsChanged chan struct{}   // closed when the TLS profile of the cluster changes
@@ -86,7 +86,7 @@ const minPeriods = 10
 
 // apiWatch determines when the operator must restart because the APIs that the cluster offers have changed. It queries the cluster in each
 // period if an Echo requires an API that was not served when the operator started, or if a kind has disappeared. Two replicas never exit at
-// the same time. The fields up to elected are required. Only miss and drop may be called concurrently.
+// the same time. The fields up to elected are required. Only the last two are safe for concurrent use.
 type apiWatch struct {
 	// period is the time between two queries.
 	period time.Duration
@@ -102,14 +102,8 @@ type apiWatch struct {
 	elected <-chan struct{}
 
 	seen   atomic.Value // a string, which describes the changes in the last response
-	missed atomic.Bool
+	missed atomic.Bool  // true if the cluster may no longer serve a watched kind
 }
-
-// miss reports that the cluster may no longer serve a watched kind.
-func (w *apiWatch) miss() { w.missed.Store(true) }
-
-// drop discards the changes in the last response.
-func (w *apiWatch) drop() { w.seen.Store("") }
 
 // next returns the time of the next query, which is at least half a period away. The leader's queries are half a period apart from those of
 // other replicas, so that two replicas never exit together.
@@ -122,7 +116,7 @@ func (w *apiWatch) next(now time.Time) time.Time {
 	}
 }
 
-// look queries the cluster about the kinds that Echoes require and, after a call to miss or a change, about all kinds in use. If two
+// look queries the cluster about the kinds that Echoes require and, if a kind was missed or after a change, about all kinds in use. If two
 // consecutive responses show the same changes, look returns a description of them, and the process must exit. Otherwise, it returns "".
 func (w *apiWatch) look(ctx context.Context, now time.Time) string {
 	before, _ := w.seen.Swap("").(string)

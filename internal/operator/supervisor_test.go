@@ -202,7 +202,7 @@ func TestLook(t *testing.T) {
 			ends, changes := -1, ""
 			for minute, letter := range c.responses {
 				if letter == 'd' {
-					w.drop()
+					w.seen.Store("")
 				}
 				w.ask = func(context.Context, []optionalKind) (findings, error) {
 					if letter == '!' {
@@ -255,7 +255,7 @@ func TestLook_queriesRequiredAndMissedKinds(t *testing.T) {
 				return findings{route(): {access: c.answer}}, nil
 			}
 			if c.missed {
-				w.miss()
+				w.missed.Store(true)
 			}
 			for range c.want {
 				w.look(t.Context(), begin())
