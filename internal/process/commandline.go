@@ -2,6 +2,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -49,10 +50,7 @@ func ParseFlags(flags *pflag.FlagSet, usage, version string, arguments []string,
 	} else {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return pflag.ErrHelp
+	return cmp.Or(err, pflag.ErrHelp)
 }
 
 // ReportError prints an error as the last line, below the usage if the command line is invalid.
