@@ -174,7 +174,7 @@ func (g *gatherer) readEchoes(ctx context.Context) {
 func (g *gatherer) readOperator(ctx context.Context) {
 	g.get(ctx, definitions, "", "echoes.example.com")
 	g.list(ctx, deployments, []string{g.operatorNamespace}, operatorSelector, g.keep(deployments))
-	if len(g.operators()) == 0 { // listing Deployments in all namespaces might be forbidden
+	if len(ofOperator(g.found[deployments])) == 0 { // listing Deployments in all namespaces might be forbidden
 		g.list(ctx, deployments, g.operatorNamespaces(), operatorSelector, g.keep(deployments))
 	}
 	for _, kind := range []string{replicaSets, disruptionBudgets, pods, services} {
@@ -185,19 +185,17 @@ func (g *gatherer) readOperator(ctx context.Context) {
 	}
 }
 
-// operators returns the operator's Deployments.
-func (g *gatherer) operators() []object { return ofOperator(g.found[deployments]) }
-
 func ofOperator(objects []object) []object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return o.GetLabels()["app.kubernetes.io/name"] != "echo-operator" })
 }
 
 // operatorNamespaces returns the operator's namespaces, one for each installation.
 func (g *gatherer) operatorNamespaces() []string {
-	if len(g.operators()) == 0 {
+	operators := ofOperator(g.found[deployments])
+	if len(operators) == 0 {
 		return []string{cmp.Or(g.operatorNamespace, usualNamespace)}
 	}
-	return namespacesOf(g.operators())
+	return namespacesOf(operators)
 }
 
 func (g *gatherer) readChildren(ctx context.Context) {
@@ -236,7 +234,7 @@ func (g *gatherer) readOLM(ctx context.Context) {
 				g.keep(kind)(o)
 			}
 		})
-		namespaces = namespacesOf(slices.Concat(g.operators(), g.found[subscriptions]))
+		namespaces = namespacesOf(slices.Concat(ofOperator(g.found[deployments]), g.found[subscriptions]))
 	}
 }
 

@@ -2,6 +2,7 @@
 package openshift
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -169,12 +170,9 @@ func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 }
 
 func readPair(folder string) (tls.Certificate, error) {
-	certificate, err := os.ReadFile(filepath.Join(folder, "tls.crt"))
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := os.ReadFile(filepath.Join(folder, "tls.key"))
-	if err != nil {
+	certificate, noCertificate := os.ReadFile(filepath.Join(folder, "tls.crt"))
+	key, noKey := os.ReadFile(filepath.Join(folder, "tls.key"))
+	if err := cmp.Or(noCertificate, noKey); err != nil {
 		return tls.Certificate{}, err
 	}
 	return certificates.Pair(certificate, key)

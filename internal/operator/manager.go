@@ -112,22 +112,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	}
 	operator.supervisor.apis.elected = operator.Elected()
 	operator.synced = make(synced)
-	if err := operator.Add(operator.synced); err != nil {
-		return nil, err
-	}
 	if err := operator.addReconcilers(options, measured); err != nil {
-		return nil, err
-	}
-	if err := measured.Register(options.Metrics, options.Version, operator.Elected()); err != nil {
-		return nil, err
-	}
-	if err := operator.tls.Watch(operator.Manager, sync.OnceFunc(func() { close(operator.supervisor.tlsChanged) })); err != nil {
-		return nil, err
-	}
-	if err := operator.addProbes(); err != nil {
-		return nil, err
-	}
-	if err := operator.addAdditions(options); err != nil {
 		return nil, err
 	}
 	api := &echoesapi.Server{
@@ -135,7 +120,14 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 	if options.LeaderElect {
 		api.Lease = client.ObjectKey{Namespace: leaseNamespace(options), Name: leaseName}
 	}
-	return operator, api.AddTo(operator.Manager) // on the metrics endpoint
+	return operator, errors.Join(
+		operator.Add(operator.synced),
+		measured.Register(options.Metrics, options.Version, operator.Elected()),
+		operator.tls.Watch(operator.Manager, sync.OnceFunc(func() { close(operator.supervisor.tlsChanged) })),
+		operator.addProbes(),
+		operator.addAdditions(options),
+		api.AddTo(operator.Manager), // on the metrics endpoint
+	)
 }
 
 // Start runs the operator until ctx is done or the process must restart. It returns nil if the operator shut down cleanly.

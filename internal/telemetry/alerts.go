@@ -8,9 +8,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is the URL of the directory that contains the alerts' runbooks.
-const runbooks = "https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/"
-
 //go:embed alerts.yaml
 var alerts string
 
@@ -49,7 +46,8 @@ func complete(value any, namespace string) {
 		}
 	case map[string]any:
 		if annotations, ok := value["annotations"].(map[string]any); ok {
-			annotations["runbook_url"] = fmt.Sprintf("%s%v.md", runbooks, value["alert"])
+			annotations["runbook_url"] = fmt.Sprintf(
+				"https://github.com/echo-operator/echo-operator/blob/main/docs/runbooks/%v.md", value["alert"])
 		}
 		if labels, ok := value["labels"].(map[string]any); ok && value["alert"] == "EchoOperatorDown" {
 			labels["namespace"] = namespace
