@@ -119,11 +119,8 @@ func (c *cluster) send(ctx context.Context, echo *v1.Echo, pod *corev1.Pod, sche
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // an Echo may take 30 s to respond
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+echo.Name+"."+echo.Namespace+".svc"+path, http.NoBody)
-	if err != nil {
-		return r, err
-	}
-	port, err := portOf(pod, scheme)
-	if err != nil {
+	port, noPort := portOf(pod, scheme)
+	if err := cmp.Or(err, noPort); err != nil {
 		return r, err
 	}
 	if request.URL.Host, err = Forward(ctx, c.config, c, pod.Namespace, pod.Name, port); err != nil {

@@ -270,15 +270,6 @@ func lastSeen(e corev1.Event) time.Time {
 	return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time)
 }
 
-// shown returns the kinds of objects that the operator creates for an Echo, and the kinds of objects that Kubernetes creates for those
-// objects.
-func shown() []kinds.Kind {
-	all := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"},
-		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
-	slices.SortFunc(all, func(a, b kinds.Kind) int { return strings.Compare(a.Kind, b.Kind) })
-	return all
-}
-
 // pathOf returns the path of a kind in the Kubernetes API. Kinds in the core group use the legacy path.
 func pathOf(kind kinds.Kind) string {
 	if kind.Group == "" {
@@ -297,7 +288,10 @@ type object struct {
 // objects returns the objects with an Echo's labels, and the errors for the kinds that cannot be read.
 func (c *cluster) objects(ctx context.Context, echo string) (all []object, problems []error) {
 	selector := "app.kubernetes.io/instance=" + echo + ",app.kubernetes.io/managed-by=echo-operator"
-	for _, kind := range shown() {
+	shown := append(kinds.Table(), kinds.Kind{Version: "v1", Kind: "Pod", Resource: "pods"}, // Kubernetes creates the pods and ReplicaSets
+		kinds.Kind{Group: "apps", Version: "v1", Kind: "ReplicaSet", Resource: "replicasets"})
+	slices.SortFunc(shown, func(a, b kinds.Kind) int { return strings.Compare(a.Kind, b.Kind) })
+	for _, kind := range shown {
 		var table struct {
 			metav1.Table          // each row includes the metadata of its object
 			Items        []object // from a server without tables

@@ -39,16 +39,13 @@ func Run(ctx context.Context, version string, arguments []string, getenv func(st
 	}
 	config.UserAgent, config.WarningHandler = "echo-operator-must-gather/"+o.version, rest.NoWarnings{}
 	config.Timeout, config.QPS, config.Burst = requestTimeout, 50, 100
-	g := &gatherer{options: o, config: config, out: out, found: map[string][]object{}}
-	if g.client, err = kubernetes.NewForConfig(config); err != nil {
+	client, noClient := kubernetes.NewForConfig(config)
+	objects, noObjects := dynamic.NewForConfig(config)
+	redactor, noRules := newRedactor()
+	if err := cmp.Or(noClient, noObjects, noRules); err != nil {
 		return err
 	}
-	if g.objects, err = dynamic.NewForConfig(config); err != nil {
-		return err
-	}
-	if g.redactor, err = newRedactor(); err != nil {
-		return err
-	}
+	g := &gatherer{options: o, config: config, client: client, objects: objects, redactor: redactor, out: out, found: map[string][]object{}}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	server := struct{ GitVersion string }{}

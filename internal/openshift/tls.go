@@ -53,12 +53,10 @@ func AddAPIServer(scheme *runtime.Scheme) error {
 // profile.
 func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, error) {
 	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper([]schema.GroupVersion{configv1.GroupVersion})
-	if err := AddAPIServer(scheme); err != nil {
-		return TLSProfile{}, err
-	}
+	notAdded := AddAPIServer(scheme)
 	mapper.Add(configv1.GroupVersion.WithKind("APIServer"), meta.RESTScopeRoot)
 	live, err := client.New(cluster, client.Options{Scheme: scheme, Mapper: mapper})
-	if err != nil {
+	if err := cmp.Or(notAdded, err); err != nil {
 		return TLSProfile{}, err
 	}
 	spec, err := openshifttls.FetchAPIServerTLSProfile(ctx, live)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,12 +37,9 @@ type discoverer struct {
 
 // newDiscoverer returns the discoverer of a cluster. The timeout in the configuration applies to each request.
 func newDiscoverer(config *rest.Config) (*discoverer, error) {
-	apis, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := metadata.NewForConfig(config)
-	return &discoverer{apis, objects}, err
+	apis, noAPIs := discovery.NewDiscoveryClientForConfig(config)
+	objects, noObjects := metadata.NewForConfig(config)
+	return &discoverer{apis, objects}, cmp.Or(noAPIs, noObjects)
 }
 
 // askUntilKnown repeats ask, within the limits of retry, as long as the cluster gives no response about a kind. If the cluster forbids
