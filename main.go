@@ -51,7 +51,6 @@ func execute(arguments []string, getenv func(string) string, stdout, stderr io.W
 	return code
 }
 
-// newRoot returns the root command, which runs the operator.
 func newRoot(getenv func(string) string) *cobra.Command {
 	options := operator.Options{Version: version, Metrics: metrics.Registry}
 	root := &cobra.Command{

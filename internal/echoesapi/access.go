@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	// reviewTimeout limits the duration of a review by the API server.
 	reviewTimeout = 10 * time.Second
 	// newTokensPerSecond and newTokenBurst limit the reviews with new tokens, because any client can make up tokens.
 	newTokensPerSecond = 20
@@ -70,7 +69,6 @@ type reviews struct {
 	failures  rate.Sometimes            // limits log lines, which any client can cause
 }
 
-// filter returns a handler that passes authorized requests to the next handler.
 func (v *reviews) filter(log logr.Logger, next http.Handler) (http.Handler, error) {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		// A token contains no space, because the API server could find no token in such a header and treat the request as anonymous.

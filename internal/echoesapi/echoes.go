@@ -19,7 +19,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/status"
 )
 
-// listEchoes responds with all Echoes, or with the Echoes in one namespace.
 func (s *Server) listEchoes(out http.ResponseWriter, r *http.Request) {
 	namespace := questionOf(r).ResourceAttributes.Namespace
 	if namespace != "" {
@@ -88,7 +87,6 @@ func (s *Server) notWatched(namespace string) string {
 	return fmt.Sprintf("this operator does not watch namespace %q, only %s", namespace, strings.Join(s.Namespaces, ", "))
 }
 
-// echoView is the status API's view of an Echo.
 type echoView struct {
 	Namespace string        `json:"namespace"`
 	Name      string        `json:"name"`

@@ -88,7 +88,6 @@ func calledAs(program string) string {
 	return "kubectl " + strings.NewReplacer("-", " ", "_", "-").Replace(words)
 }
 
-// usage returns the error for an invalid command line.
 func usage(c *cobra.Command, err error) error {
 	return &process.UsageError{Usage: c.UseLine() + "   # see '" + c.CommandPath() + " --help'", Err: err}
 }
@@ -110,7 +109,6 @@ func printTable(out io.Writer, rows [][]string) error {
 	return writer.Flush()
 }
 
-// oneLine returns text from the cluster as one line.
 func oneLine(text string) string { return printable(strings.Join(strings.Fields(text), " ")) }
 
 // printable removes the characters that a terminal would interpret.
@@ -142,7 +140,6 @@ func connect(flags *genericclioptions.ConfigFlags, allNamespaces bool) (*cluster
 	return &cluster{Interface: core.RESTClient(), config: config, namespace: map[bool]string{false: namespace}[allNamespaces]}, err
 }
 
-// from returns a request for a resource in the selected namespace.
 func (c *cluster) from(version, resource string) *rest.Request {
 	return c.Get().AbsPath(version).Namespace(c.namespace).Resource(resource)
 }
@@ -181,7 +178,6 @@ func completeFlag(command *cobra.Command, flag string, complete cobra.Completion
 	cobra.CheckErr(command.RegisterFlagCompletionFunc(flag, complete))
 }
 
-// completeEcho returns a function that completes the name of an Echo.
 func completeEcho(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		all, _ := c.Flags().GetBool("all-namespaces") // all is false for commands without the flag

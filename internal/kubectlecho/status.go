@@ -128,7 +128,6 @@ type condition struct {
 	Since  metav1.Time            `json:"lastTransitionTime"`
 }
 
-// row is a line in the tree of objects.
 type row struct {
 	Kind     string      `json:"kind"`
 	Name     string      `json:"name"`
@@ -141,7 +140,6 @@ type row struct {
 	lines    string
 }
 
-// warning is an event about an object in the tree.
 type warning struct {
 	LastSeen metav1.Time `json:"lastSeen"`
 	Object   string      `json:"object"`
@@ -160,7 +158,6 @@ func newReport(echo *v1.Echo) report {
 	return r
 }
 
-// isReady reports whether an Echo is Ready with its current spec.
 func isReady(echo *v1.Echo) bool {
 	return meta.IsStatusConditionTrue(echo.Status.Conditions, v1.ConditionReady) &&
 		echo.Status.ObservedGeneration == echo.Generation && echo.DeletionTimestamp.IsZero()
@@ -200,10 +197,8 @@ func (r *report) add(objects []object, events []corev1.Event) {
 	}
 }
 
-// replicas returns the numbers of ready and desired replicas, such as "2/3".
 func (r report) replicas() string { return fmt.Sprintf("%d/%d", r.ReadyReplicas, r.DesiredReplicas) }
 
-// writeText writes the report's message, and tables with the rest of the report.
 func (r report) writeText(out io.Writer) error {
 	conditions := [][]string{{"\nCONDITION", "STATUS", "REASON", "SINCE"}}
 	for _, c := range r.Conditions {
@@ -234,7 +229,6 @@ type reports struct {
 	Items []report `json:"items"`
 }
 
-// writeText writes one line for each Echo.
 func (all reports) writeText(out io.Writer) error {
 	rows := [][]string{{"NAMESPACE", "NAME", "READY", "PHASE", "MESSAGE"}}
 	for _, r := range all.Items {
@@ -278,7 +272,6 @@ func pathOf(kind kinds.Kind) string {
 	return "apis/" + kind.Group + "/" + kind.Version
 }
 
-// object is an object that belongs to an Echo.
 type object struct {
 	Metadata           metav1.ObjectMeta
 	kind, owner, lines string            // lines connects the object with its owner

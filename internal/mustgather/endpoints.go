@@ -22,9 +22,7 @@ import (
 )
 
 const (
-	// podToken is the path of a pod's token.
-	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	// metricsPort is the operator's metrics port.
+	podToken    = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 	metricsPort = 8443
 )
 
@@ -138,14 +136,12 @@ func (g *gatherer) echoServers() []object {
 	return servers
 }
 
-// statusOf returns the status of a pod.
 func statusOf(pod object) (status corev1.PodStatus) {
 	fields, _, _ := unstructured.NestedMap(pod.Object, "status")
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) // an unreadable field is as if it were missing
 	return status
 }
 
-// readLog reads the current and the previous logs of a pod's containers.
 func (g *gatherer) readLog(ctx context.Context, pod object, lines int64) {
 	status := statusOf(pod)
 	for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {

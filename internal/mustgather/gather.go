@@ -68,7 +68,6 @@ func Run(ctx context.Context, version string, arguments []string, getenv func(st
 
 const usage = "gather [flags]"
 
-// options holds the settings from the command line.
 type options struct {
 	namespaces        []string
 	operatorNamespace string
@@ -167,7 +166,6 @@ func (g *gatherer) readEchoes(ctx context.Context) {
 	g.say("  %d Echoes", len(all))
 }
 
-// readOperator finds the operator's installations and reads their objects.
 func (g *gatherer) readOperator(ctx context.Context) {
 	g.get(ctx, definitions, "", "echoes.example.com")
 	g.list(ctx, deployments, []string{g.operatorNamespace}, operatorSelector, g.keep(deployments))

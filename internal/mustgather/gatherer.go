@@ -88,7 +88,6 @@ func (g *gatherer) get(ctx context.Context, kind, namespace, name string) {
 	}
 }
 
-// keep returns a function that adds objects of a kind to g.found.
 func (g *gatherer) keep(kind string) func(*object) {
 	return func(o *object) { g.found[kind] = append(g.found[kind], g.redactor.object(o)) }
 }

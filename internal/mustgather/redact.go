@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// redacted replaces omitted values.
 	redacted = "<redacted>"
 	// leastSecret is the minimum length of a secret that is replaced in strings. Shorter values, such as true and 8080, are too common.
 	leastSecret = 6

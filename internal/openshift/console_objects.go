@@ -99,7 +99,6 @@ func describedBy(text string) (title, description, content string) {
 	return comment[0], strings.Join(comment[1:], " "), text
 }
 
-// object returns a cluster-scoped console object.
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	o.SetAPIVersion(ConsoleAPI().String())

@@ -29,7 +29,6 @@ type optionalKind struct {
 	in []string
 }
 
-// discoverer determines which kinds a cluster serves.
 type discoverer struct {
 	apis    *discovery.DiscoveryClient
 	objects metadata.Interface
@@ -101,7 +100,6 @@ func (c *discoverer) served(ctx context.Context, api schema.GroupVersion) (map[s
 	return plurals, nil
 }
 
-// list returns a finding about whether the operator is allowed to list a kind.
 func (c *discoverer) list(ctx context.Context, kind optionalKind, plural string) (finding, error) {
 	for _, namespace := range kind.in {
 		_, err := c.objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
@@ -115,7 +113,6 @@ func (c *discoverer) list(ctx context.Context, kind optionalKind, plural string)
 	return finding{access: usable}, nil
 }
 
-// access describes whether the operator can use a kind.
 type access string
 
 const (
@@ -189,7 +186,6 @@ func (a *additions) Start(ctx context.Context) error {
 	return nil
 }
 
-// add applies the objects whose kinds the cluster serves.
 func (a *additions) add(ctx context.Context) error {
 	if len(a.served) == 0 {
 		return nil

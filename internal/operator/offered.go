@@ -73,8 +73,7 @@ func (o *Operator) discover(ctx context.Context, config *rest.Config, options Op
 	return nil
 }
 
-// optionalKinds returns the kinds that the operator uses if the cluster serves them, with the namespaces in which the operator lists
-// objects of these kinds. An empty name stands for all namespaces.
+// optionalKinds returns the kinds that the operator uses if the cluster serves them.
 func optionalKinds(options Options) []optionalKind {
 	all := []string{metav1.NamespaceAll}
 	namespaces := options.Namespaces
@@ -110,7 +109,6 @@ func (o *Operator) podMonitors() bool {
 	return o.apis.usable(objects.MonitoringGroupVersion())["PodMonitor"]
 }
 
-// watched returns the optional kinds that the caches hold.
 func (o *Operator) watched() watchedKinds {
 	return watchedKinds{served: o.gatewayAPI().Served, podMonitors: o.podMonitors(), tls: o.tls.Cached()}
 }

@@ -21,10 +21,8 @@ import (
 )
 
 const (
-	// checkOwnURLs and checkAnyURLs are the valid values of CHECK_URLS.
 	checkOwnURLs, checkAnyURLs = "own", "any"
-	// schemaMaxReplicas is the largest number of replicas that the schema accepts.
-	schemaMaxReplicas = 1000
+	schemaMaxReplicas          = 1000
 	// mostVerbose is the highest allowed log level: at higher levels, client-go logs the bodies of requests and responses, including the
 	// environment variables of Echoes.
 	mostVerbose = 7
@@ -32,26 +30,21 @@ const (
 	logLevelFlag, logLevelVariable = "zap-log-level", "LOG_LEVEL"
 )
 
-// Options are the settings of the operator.
+// Options are the settings of the operator. The flags explain the fields without a comment.
 type Options struct {
-	// Version is the version of the operator.
-	Version string
-	// MetricsAddress is the address at which metrics and the status API are served, or "0" to disable both.
+	Version        string
 	MetricsAddress string
 	// Metrics is the registry to which the operator adds its own metrics. Only metrics in controller-runtime's registry are served.
-	Metrics prometheus.Registerer
-	// MetricsCertPath is the directory that contains the certificate for MetricsAddress, or empty for a self-signed certificate.
-	MetricsCertPath string
-	// ProbeAddress is the address at which probes are served, or "0" to disable them.
+	Metrics                 prometheus.Registerer
+	MetricsCertPath         string
 	ProbeAddress            string
 	LeaderElect             bool
 	LeaderElectionNamespace string
 	// Namespaces lists the namespaces to watch, or is empty for all namespaces.
 	Namespaces []string
-	// CSV is the name of the ClusterServiceVersion from which OLM installed the operator, or empty if OLM did not install it.
-	CSV    string
-	Images objects.Images
-	Policy objects.Policy
+	CSV        string
+	Images     objects.Images
+	Policy     objects.Policy
 	// Proxies holds the forward proxies for checks. They are configured only with environment variables, as for all programs.
 	Proxies httpproxy.Config
 	Log     zap.Options

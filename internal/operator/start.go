@@ -55,7 +55,6 @@ func Run(ctx context.Context, options Options) error {
 	return operator.Start(ctx)
 }
 
-// startCheckTimeout is the timeout of each request that the startup checks send.
 const startCheckTimeout = 10 * time.Second
 
 // FindCluster returns the configuration of the operator's cluster, after the API server has confirmed that it serves the given API. The

@@ -88,15 +88,13 @@ const minPeriods = 10
 // period if an Echo requires an API that was not served when the operator started, or if a kind has disappeared. Two replicas never exit at
 // the same time. The fields up to elected are required. Only the last two are safe for concurrent use.
 type apiWatch struct {
-	// period is the time between two queries.
 	period time.Duration
 	// began is the time at which the process started, and start is what it found then.
 	began time.Time
 	start findings
 	// ask queries the cluster about some of the kinds, as discoverer.ask does.
-	ask   func(context.Context, []optionalKind) (findings, error)
-	kinds []optionalKind
-	// required returns a function that reports whether any Echo requires a kind.
+	ask      func(context.Context, []optionalKind) (findings, error)
+	kinds    []optionalKind
 	required func(context.Context) func(optionalKind) bool
 	// elected is closed when this replica is the leader.
 	elected <-chan struct{}

@@ -71,7 +71,6 @@ func ReturnMemoryAtRest(ctx context.Context) {
 	}
 }
 
-// rest determines when to return memory.
 type rest struct{ last, returned uint64 }
 
 // begins reports whether to return memory now.

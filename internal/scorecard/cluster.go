@@ -26,14 +26,12 @@ import (
 // patience is how long a test waits for a state, and period is the time between two polls.
 const patience, period = 90 * time.Second, 500 * time.Millisecond
 
-// cluster is the cluster that a test examines.
 type cluster struct {
 	client.Client
 	namespace string          // of the Echoes that the test creates
 	log       strings.Builder // of the test
 }
 
-// connect connects to the cluster in which the test's pod runs.
 func (c *cluster) connect() error {
 	config, err := rest.InClusterConfig()
 	scheme, noScheme := newScheme()
@@ -54,7 +52,6 @@ func (c *cluster) logf(format string, arguments ...any) {
 	fmt.Fprintf(&c.log, time.Now().UTC().Format(time.TimeOnly)+" "+format+"\n", arguments...)
 }
 
-// operator returns the operator's pods in all namespaces.
 func (c *cluster) operator(ctx context.Context, b Bundle) ([]corev1.Pod, error) {
 	labels := client.MatchingLabels(b.Deployments[0].Spec.Selector.MatchLabels)
 	list := &corev1.PodList{}

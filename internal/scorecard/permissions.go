@@ -62,7 +62,6 @@ func checksOf(b Bundle, own, other string) []check {
 	return all
 }
 
-// review returns a request that asks whether a service account has the permission.
 func (c check) review(namespace, account string) *authorizationv1.SubjectAccessReview {
 	resource, subresource, _ := strings.Cut(c.permission.Resource, "/")
 	return &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
