@@ -126,33 +126,28 @@ func (p TLSProfile) Watch(mgr manager.Manager, changed func()) error {
 // service.beta.openshift.io/serving-cert-secret-name annotation. The kubelet then adds the files to the running pod. After a rotation, new
 // connections use the new certificate.
 type ServingCertificate struct {
-	folder string
-	log    logr.Logger
+	// Folder is the directory, which does not need to exist. If it is empty, the certificate is self-signed.
+	Folder string
+	Log    logr.Logger
 
 	lock    sync.Mutex
 	current *tls.Certificate
 	problem string // why the files could not be used last time
 }
 
-// NewServingCertificate returns the certificate in a directory. The directory does not need to exist. If the directory name is empty, the
-// certificate is self-signed.
-func NewServingCertificate(folder string, log logr.Logger) *ServingCertificate {
-	return &ServingCertificate{folder: folder, log: log}
-}
-
 // Get is the callback for tls.Config.GetCertificate. If the files cannot be used, it returns the previous certificate.
 func (s *ServingCertificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.folder != "" {
-		loaded, err := readPair(s.folder)
+	if s.Folder != "" {
+		loaded, err := readPair(s.Folder)
 		switch {
 		case err == nil:
 			s.current, s.problem = &loaded, ""
 		case !errors.Is(err, fs.ErrNotExist) && err.Error() != s.problem: // the last problem has been logged
 			s.problem = err.Error()
-			s.log.Info("The certificate cannot be used. The endpoint continues to use the previous certificate.",
-				"folder", s.folder, "cause", s.problem)
+			s.Log.Info("The certificate cannot be used. The endpoint continues to use the previous certificate.",
+				"folder", s.Folder, "cause", s.problem)
 		}
 	}
 	if s.current != nil {

@@ -101,7 +101,7 @@ func TestTLSProfile_namesVersionAndCiphers(t *testing.T) {
 func TestServingCertificate(t *testing.T) {
 	g := NewWithT(t)
 	folder, logged := t.TempDir(), []string{}
-	served := NewServingCertificate(folder, funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{}))
+	served := &ServingCertificate{Folder: folder, Log: funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{})}
 	name := func() string {
 		certificate, err := served.Get(&tls.ClientHelloInfo{})
 		g.Expect(err).NotTo(HaveOccurred())

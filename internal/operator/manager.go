@@ -244,7 +244,7 @@ func leaseNamespace(options Options) string {
 // managerOptions returns the settings of the manager. Its metrics endpoint, which also serves the status API, sends its requests to the API
 // server through count.
 func (o *Operator) managerOptions(scheme *runtime.Scheme, options Options, count transport.WrapperFunc) ctrl.Options {
-	certificate := openshift.NewServingCertificate(options.MetricsCertPath, ctrl.Log.WithName("tls"))
+	certificate := &openshift.ServingCertificate{Folder: options.MetricsCertPath, Log: ctrl.Log.WithName("tls")}
 	all := ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   cacheOptions(options.Namespaces, o.watched(), func() { o.supervisor.apis.missed.Store(true) }),

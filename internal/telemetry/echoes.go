@@ -77,10 +77,8 @@ func (e *Echoes) Changed(echo client.Object) {
 // Reported records an Echo's status after it was written or found to be unchanged.
 func (e *Echoes) Reported(echo *v1.Echo, status *v1.EchoStatus) {
 	key := client.ObjectKeyFromObject(echo)
-	seen := report{echo: key, phase: status.Phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas}
-	if seen.phase == "" { // the Echo's first status is about to be written
-		seen.phase = v1.PhasePending
-	}
+	phase := cmp.Or(status.Phase, v1.PhasePending) // a first status is about to be written
+	seen := report{echo: key, phase: phase, desired: echo.Spec.DesiredReplicas(), ready: status.ReadyReplicas}
 	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
 	switch {
 	case ready == nil:
