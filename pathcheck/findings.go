@@ -16,53 +16,43 @@ type Finding struct {
 	Problem  string   `json:"problem"`            // what is wrong, and what it means
 	Facts    []string `json:"facts"`              // with their values, and with what was received
 	Settings []string `json:"settings,omitempty"` // where a person can change it
-
-	rank   int
-	values []string // for the problem
 }
 
 // judge marks the facts, and lists the findings, the worst first. A value that an expectation names is not surprising.
 func (r *Report) judge() {
 	table := FactTable()
-	findings := map[int]*Finding{}
-	var order []int
-	for i := range r.Facts {
-		f := &r.Facts[i]
-		at := probe.Place(table, f.Name)
-		if at < 0 {
-			continue
+	slices.SortStableFunc(table, func(a, b Definition) int { return cmp.Compare(a.Rank, b.Rank) })
+	for _, d := range table {
+		finding, values := Finding{Settings: d.Settings}, []string{}
+		for i := range r.Facts {
+			f := &r.Facts[i]
+			name, member, isMember := strings.Cut(strings.TrimSuffix(f.Name, "]"), "[")
+			if name != d.Name {
+				continue
+			}
+			f.Meaning = d.Meaning
+			if f.Mark = d.Mark(f.Value); f.Mark != probe.Bad {
+				continue
+			}
+			isHTTP := f.Name == "client.proto" && f.Value == "not reported" && strings.HasPrefix(r.URL, "http:")
+			isExpected := slices.ContainsFunc(r.Expected, func(e Result) bool {
+				return e.Fact == f.Name && e.OK && (e.Operator == "" || e.Operator == verdict.In)
+			})
+			if isHTTP || isExpected || isMember && f.Detail { // applications do not read a header that the path does not set
+				f.Mark = ""
+				continue
+			}
+			text := f.Name + "=" + f.Value
+			if f.Received != "" {
+				text += " (" + probe.Cut(f.Received, 160) + ")"
+			}
+			finding.Facts, values = append(finding.Facts, text), append(values, cmp.Or(member, f.Value))
 		}
-		d := table[at]
-		f.Meaning = d.Meaning
-		if f.Mark = d.Mark(f.Value); f.Mark != probe.Bad {
-			continue
+		if len(values) > 0 {
+			finding.Problem = strings.ReplaceAll(d.Problem, "{value}", strings.Join(values, ", "))
+			r.Findings = append(r.Findings, finding)
 		}
-		_, member, isMember := strings.Cut(strings.TrimSuffix(f.Name, "]"), "[")
-		isHTTP := f.Name == "client.proto" && f.Value == "not reported" && strings.HasPrefix(r.URL, "http:")
-		isExpected := slices.ContainsFunc(r.Expected, func(e Result) bool {
-			return e.Fact == f.Name && e.OK && (e.Operator == "" || e.Operator == verdict.In)
-		})
-		if isHTTP || isExpected || isMember && f.Detail { // applications do not read a header that the path does not set
-			f.Mark = ""
-			continue
-		}
-		if findings[at] == nil {
-			findings[at] = &Finding{Problem: d.Problem, Settings: d.Settings, rank: d.Rank}
-			order = append(order, at)
-		}
-		text := f.Name + "=" + f.Value
-		if f.Received != "" {
-			text += " (" + probe.Cut(f.Received, 160) + ")"
-		}
-		findings[at].Facts = append(findings[at].Facts, text)
-		findings[at].values = append(findings[at].values, cmp.Or(member, f.Value))
 	}
-	for _, at := range order {
-		each := findings[at]
-		each.Problem = strings.ReplaceAll(each.Problem, "{value}", strings.Join(each.values, ", "))
-		r.Findings = append(r.Findings, *each)
-	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.rank, b.rank) })
 }
 
 // width is the maximum length of the lines of a text report, in bytes, unless a word is longer.
