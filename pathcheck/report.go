@@ -178,31 +178,14 @@ func (r *Report) WriteJSON(w io.Writer) error {
 //go:embed report.html
 var reportPage string
 
-// section contains the facts in a group.
-type section struct {
-	Name  string
-	Facts []Fact
-}
-
 // WriteHTML writes the report as a self-contained HTML page without scripts. html/template escapes data from servers.
 func (r *Report) WriteHTML(w io.Writer) error {
-	page, err := template.New("report").Parse(reportPage)
+	section := func(fact string) string { return strings.SplitN(fact, ".", 2)[0] }
+	page, err := template.New("report").Funcs(template.FuncMap{"section": section}).Parse(reportPage)
 	if err != nil {
 		return err
 	}
-	var sections []section
-	for _, each := range r.Facts {
-		name, _, _ := strings.Cut(each.Name, ".")
-		if len(sections) == 0 || sections[len(sections)-1].Name != name {
-			sections = append(sections, section{Name: name})
-		}
-		last := &sections[len(sections)-1]
-		last.Facts = append(last.Facts, each)
-	}
-	return page.Execute(w, struct {
-		*Report
-		Sections []section
-	}{r, sections})
+	return page.Execute(w, r)
 }
 
 // maxPinned is the maximum number of expectations in a check.
