@@ -34,7 +34,8 @@ type Command struct {
 	OwnService string
 
 	address, name, source, groups, ca, output string
-	credentials                               credentials
+	headerFile, certificate, key              string
+	headers                                   []string
 	expect                                    []Expectation
 	deadline                                  time.Duration
 }
@@ -49,12 +50,12 @@ func (c *Command) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.groups, "groups", "", "the `GROUPS` to examine, separated by commas: "+strings.Join(all,
 		", ")+", or all; empty means all except "+strings.Join(optIn, " and ")+"; the groups of expectations are always examined")
 	flags.StringVar(&c.ca, "ca-file", "", "a `FILE` with PEM certificates to trust in addition to the certificate authorities that browsers trust")
-	flags.StringArrayVarP(&c.credentials.headers, "header", "H", nil,
+	flags.StringArrayVarP(&c.headers, "header", "H", nil,
 		"a `HEADER` for each request, such as 'X-Api-Key: value', if the path requires it; no report contains the value; can be repeated")
-	flags.StringVar(&c.credentials.headerFile, "header-file", "",
+	flags.StringVar(&c.headerFile, "header-file", "",
 		"a `FILE` with one header per line, as for --header, so that process lists do not show the values")
-	flags.StringVar(&c.credentials.certificate, "cert", "", "a `FILE` with a client certificate in PEM format, for servers that request one")
-	flags.StringVar(&c.credentials.key, "key", "", "a `FILE` with the private key for --cert in PEM format, unless the --cert file contains the key")
+	flags.StringVar(&c.certificate, "cert", "", "a `FILE` with a client certificate in PEM format, for servers that request one")
+	flags.StringVar(&c.key, "key", "", "a `FILE` with the private key for --cert in PEM format, unless the --cert file contains the key")
 	flags.StringVarP(&c.output, "output", "o", "text",
 		"the `FORMAT` of the report: text, json, html, or expect, which is YAML for an Echo's check that expects the current facts")
 	flags.DurationVar(&c.deadline, "deadline", 2*time.Minute,
@@ -118,13 +119,16 @@ func showProgress(terminal *os.File, limits *wire.Limits) (stop func()) {
 	}
 }
 
+// nameOfEcho does not match names that no Echo can have.
+var nameOfEcho = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
+
 // options returns the options for a run. Its errors name the invalid flag.
 func (c *Command) options(url, version string) (*Options, error) {
 	if _, ok := formats()[c.output]; !ok {
 		return nil, fmt.Errorf("--output: %q is not text, json, html, or expect", c.output)
 	}
-	headers, invalid := c.credentials.readHeaders()
-	certificate, noCertificate := c.credentials.readCertificate()
+	headers, invalid := c.readHeaders()
+	certificate, noCertificate := c.readCertificate()
 	if err := cmp.Or(invalid, noCertificate); err != nil {
 		return nil, err
 	}
@@ -146,9 +150,11 @@ func (c *Command) options(url, version string) (*Options, error) {
 	if u, err := verdict.ParseURL(url); err == nil && c.address == "" { // Run reports that the URL is not valid
 		o.Proxy, _ = httpproxy.FromEnvironment().ProxyFunc()(u) // fails only in CGI programs
 	}
-	var err error
-	if o.Echo, err = parseName(c.name); err != nil {
-		return nil, err
+	if c.name != "" {
+		if !nameOfEcho.MatchString(c.name) {
+			return nil, fmt.Errorf("--name: %q is not NAMESPACE/NAME, such as shop/web", c.name)
+		}
+		o.Echo.Namespace, o.Echo.Name, _ = strings.Cut(c.name, "/")
 	}
 	if c.source != "" {
 		source, err := netip.ParseAddr(c.source)
@@ -157,20 +163,9 @@ func (c *Command) options(url, version string) (*Options, error) {
 		}
 		o.Source = source.Unmap()
 	}
+	var err error
 	o.CA, err = readAuthorities(c.ca)
 	return o, err
-}
-
-// parseName parses NAMESPACE/NAME. It returns the zero value for an empty string, and rejects a name that no Echo can have.
-func parseName(text string) (proof.Echo, error) {
-	if text == "" {
-		return proof.Echo{}, nil
-	}
-	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`).MatchString(text) {
-		return proof.Echo{}, fmt.Errorf("--name: %q is not NAMESPACE/NAME, such as shop/web", text)
-	}
-	namespace, name, _ := strings.Cut(text, "/")
-	return proof.Echo{Namespace: namespace, Name: name}, nil
 }
 
 // readAuthorities returns the certificates in a file. It rejects incomplete PEM blocks, which would otherwise be ignored.
@@ -188,14 +183,8 @@ func readAuthorities(file string) ([]byte, error) {
 	return []byte(process.WithoutMark(string(data))), nil
 }
 
-// credentials holds the flags for the credentials that a path requires.
-type credentials struct {
-	headers                      []string
-	headerFile, certificate, key string
-}
-
 // readHeaders returns the headers from the file, followed by the headers from the flags. Its errors contain no header values.
-func (c *credentials) readHeaders() (headers []Header, err error) {
+func (c *Command) readHeaders() (headers []Header, err error) {
 	if c.headerFile != "" {
 		content, err := os.ReadFile(c.headerFile)
 		if err != nil {
@@ -226,7 +215,7 @@ func (c *credentials) readHeaders() (headers []Header, err error) {
 }
 
 // readCertificate returns the client certificate, or nil if no flag names one.
-func (c *credentials) readCertificate() (*tls.Certificate, error) {
+func (c *Command) readCertificate() (*tls.Certificate, error) {
 	switch {
 	case c.certificate == "" && c.key == "":
 		return nil, nil //nolint:nilnil // most paths require none
