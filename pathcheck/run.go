@@ -104,7 +104,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		path := group{name: "path", alone: probe.ConcludePath, needs: probe.Nothing}
 		left, factor := engine.Afford(ctx, wire.MaxRequests-c.Limits.Sent())
 		runGroups(ctx, append(o.affordable(chosen, report, k, left, factor), path), report, func() *probe.Group {
-			return &probe.Group{Client: c, Engine: engine, Known: k, CA: o.CA, Large: isLarge}
+			return &probe.Group{Client: c, Do: c.Do, Engine: engine, Known: k, CA: o.CA, Large: isLarge}
 		})
 	}
 	report.Requests, report.Bytes = c.Limits.Sent(), c.Limits.Used()

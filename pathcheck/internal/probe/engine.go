@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,7 +112,7 @@ func (e *Engine) adapt(o Outcome) {
 	defer e.mutex.Unlock()
 	tolerated := 3 // of the last ten requests, because some errors have nothing to do with the pace
 	switch {
-	case o.isLimited(), o.isPaused():
+	case o.isLimited(), o.Response != nil && !o.Arrived() && o.Header.Get("Retry-After") != "":
 		tolerated = 0
 		wait, _ := strconv.Atoi(o.Header.Get("Retry-After"))
 		e.postpone(time.Now().Add(min(time.Duration(wait)*time.Second, longestWait)))
@@ -171,15 +172,8 @@ func upperBound(failed, requests int) float64 {
 	if failed >= requests {
 		return 1
 	}
-	low, high := 0.0, 1.0
-	for range 40 {
-		if share := (low + high) / 2; atMost(failed, requests, share) > 0.05 {
-			low = share
-		} else {
-			high = share
-		}
-	}
-	return high
+	const steps = 1 << 30
+	return float64(sort.Search(steps, func(i int) bool { return atMost(failed, requests, float64(i)/steps) <= 0.05 })) / steps
 }
 
 // atMost returns the probability of at most the given failures among a number of requests, given the share of requests that fail.

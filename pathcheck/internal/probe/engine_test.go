@@ -58,7 +58,7 @@ func (p *path) experimentOn(outcome func() (*wire.Response, error)) (*Group, exp
 			return of()
 		}
 	}
-	g.do = send(func() (*wire.Response, error) { return &wire.Response{Proven: true, Claims: &proof.Claims{}}, nil })
+	g.Do = send(func() (*wire.Response, error) { return &wire.Response{Proven: true, Claims: &proof.Claims{}}, nil })
 	return g, experiment{fact: "request.host", sent: "a", send: send(outcome),
 		read: func(o Outcome) (string, string) { return string(o.Body), "" }}
 }

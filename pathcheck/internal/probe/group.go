@@ -27,10 +27,10 @@ type Group struct {
 	Known   *Known
 	CA      []byte // PEM certificates that are trusted in addition to the browsers' roots
 	Large   bool   // whether to send more than 5 MiB
+	Do      sender // sends plain requests: Client.Do
 	Facts   []Fact
 	Skipped []NotTested
 
-	do    sender     // sends plain requests; nil means Client.Do
 	mutex sync.Mutex // protects Facts and Skipped
 }
 
@@ -96,12 +96,6 @@ func (o Outcome) rejected() bool { return o.Response != nil && o.RejectedByEcho(
 
 // isLimited reports whether a proxy refused the request because of a limit on the rate of requests.
 func (o Outcome) isLimited() bool { return o.Response != nil && o.Refusal == "429" }
-
-// isPaused reports whether a proxy refused the request for some time. Unless the request is plain, this may be due to the request: Varnish
-// sends Retry-After with each of its errors.
-func (o Outcome) isPaused() bool {
-	return o.Response != nil && !o.Arrived() && o.Header.Get("Retry-After") != ""
-}
 
 // Described returns the Echo's description of the request, if any.
 func (o Outcome) Described() *wire.Description {
@@ -281,6 +275,12 @@ func plainRequest() *wire.Request {
 // perform sends probes. If a probe does not arrive, perform sends pairs of a control and a probe in random order, because only a probe that
 // is refused while controls arrive shows a property of the path.
 func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
+	if x.send == nil {
+		x.send = g.Do
+	}
+	if x.refused == nil {
+		x.refused = refusedBy
+	}
 	t := trial{experiment: x, engine: g.Engine, shown: map[string]int{}, refusals: map[string]int{}}
 	slowed := g.Engine.Slowed()
 	for t.pairs < maxPairs {
@@ -353,11 +353,7 @@ func (t *trial) consider(o Outcome) (r result, isDone bool) {
 
 // refusal returns the result for a probe that proxies refuse.
 func (x *experiment) refusal(o Outcome) result {
-	refused := refusedBy
-	if x.refused != nil {
-		refused = x.refused
-	}
-	value, received := refused(o)
+	value, received := x.refused(o)
 	return result{value, received, o}
 }
 
@@ -370,16 +366,8 @@ func total(counts map[string]int) (sum int) {
 
 // attempt sends a probe, alone or with a control. The outcome counts if the control arrived.
 func (g *Group) attempt(ctx context.Context, x experiment, isPaired bool) (probe Outcome, err error) {
-	do := g.Do
-	if g.do != nil {
-		do = g.do
-	}
-	send := do
-	if x.send != nil {
-		send = x.send
-	}
 	if !isPaired {
-		return g.ask(ctx, send, &x.probe)
+		return g.ask(ctx, x.send, &x.probe)
 	}
 	control, first := plainRequest(), rand.IntN(2)
 	if x.control != nil {
@@ -388,9 +376,9 @@ func (g *Group) attempt(ctx context.Context, x experiment, isPaired bool) (probe
 	var controlled Outcome
 	for i := range 2 {
 		if i == first {
-			probe, err = g.ask(ctx, send, &x.probe)
+			probe, err = g.ask(ctx, x.send, &x.probe)
 		} else {
-			controlled, err = g.ask(ctx, do, control)
+			controlled, err = g.ask(ctx, g.Do, control)
 		}
 		if err != nil {
 			return probe, err
@@ -429,7 +417,7 @@ func (g *Group) ask(ctx context.Context, send sender, r *wire.Request) (Outcome,
 	}
 	o := outcomeOf(a, err)
 	o.nonce, o.began, o.took = r.Nonce, began, time.Since(began)
-	if o.Arrived() || o.isLimited() {
+	if o.Arrived() || o.isLimited() { // other refusals may be due to the request: Varnish sends Retry-After with each of its errors
 		g.Engine.adapt(o)
 	}
 	return o, nil

@@ -158,7 +158,7 @@ func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 		addresses = new(unknown("path.addresses", Through(c.Proxy.Address)))
 	}
 	k := &Known{Plain: a, Addresses: addresses}
-	g := &Group{Client: c, Engine: e, Known: k}
+	g := &Group{Client: c, Do: c.Do, Engine: e, Known: k}
 	if err := k.sample(ctx, g); err != nil {
 		return k, err
 	}
