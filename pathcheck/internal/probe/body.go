@@ -57,26 +57,18 @@ func examineRequestBuffer(ctx context.Context, g *Group) error {
 	r, err := both(ctx, g, "short", sizes(), func(size int) experiment {
 		return experiment{probe: wire.Request{Method: "POST", Path: PlainPath, Chunked: true},
 			send: g.onStream(func(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
-				if err := sendInterrupted(ctx, s, size, pause+g.Slow/2); err != nil {
+				chunks := httputil.NewChunkedWriter(s) // writing fails if a proxy has already responded
+				_, _ = chunks.Write(wire.Filler(size))
+				if err := sleep(ctx, pause+g.Slow/2); err != nil {
 					return nil, err
 				}
+				_, _ = chunks.Write(wire.Filler(size))
+				_ = wire.EndChunks(s, nil)
 				return g.Read(s, wire.MaxBody)
 			}),
 			read: func(o Outcome) (string, string) { return decideRequestBuffer(2*size, &o.Claims.Request) }}
 	})
 	return g.conclude(experiment{fact: "body.request", sent: "two chunks with a pause between them, of 1,000 bytes and of 20 KiB each"}, r, err)
-}
-
-// sendInterrupted sends a body of two chunks with a pause between them. Writing fails if a proxy has already responded.
-func sendInterrupted(ctx context.Context, s *wire.Stream, size int, longer time.Duration) error {
-	chunks := httputil.NewChunkedWriter(s)
-	_, _ = chunks.Write(wire.Filler(size))
-	if err := sleep(ctx, longer); err != nil {
-		return err
-	}
-	_, _ = chunks.Write(wire.Filler(size))
-	_ = wire.EndChunks(s, nil)
-	return nil
 }
 
 func decideRequestBuffer(size int, received *proof.Arrival) (value, text string) {
@@ -94,19 +86,17 @@ func decideRequestBuffer(size int, received *proof.Arrival) (value, text string)
 // examineExpect announces a body, and sends it after an interim response or a pause.
 func examineExpect(ctx context.Context, g *Group) error {
 	return g.find(ctx, experiment{fact: "body.expect", sent: "Expect: 100-continue", read: decideExpect,
-		probe: wire.Request{Method: "POST", Path: PlainPath, Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")},
+		probe: wire.Request{Method: "POST", Path: PlainPath, Timeout: wire.Timeout + 2*pause,
+			Fields: wire.Fields("Expect", "100-continue", "Content-Length", "100")},
 		send: g.onStream(func(ctx context.Context, s *wire.Stream) (*wire.Response, error) {
-			status, err := g.awaitContinue(ctx, s)
-			if err != nil {
-				return nil, err
-			}
+			begin := s.Await(len("HTTP/1.1 100"), pause+g.Slow)
 			if err := sleep(ctx, pause); err != nil { // the Echo reports when it received the header
 				return nil, err
 			}
 			_, _ = s.Write(wire.Filler(100)) // a proxy may have responded
 			a, err := g.Read(s, wire.MaxBody)
 			if a != nil {
-				a.Continue = status
+				a.Continue, _ = strconv.Atoi(begin[max(0, len(begin)-3):]) // a response that is not HTTP is an error of Read
 			}
 			return a, err
 		})})
@@ -120,23 +110,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return DeadlineIn(ctx)
 	}
-}
-
-// awaitContinue returns the status that arrives before the body is sent, or 0 if no status arrives in time. It leaves a final response to
-// the caller.
-func (g *Group) awaitContinue(ctx context.Context, s *wire.Stream) (int, error) {
-	if err := s.SetReadDeadline(time.Now().Add(pause + g.Slow)); err != nil {
-		return 0, err
-	}
-	begin, err := s.Reader.Peek(len("HTTP/1.1 100"))
-	if ctx.Err() != nil {
-		return 0, ErrDeadline
-	}
-	if renewed := s.SetReadDeadline(time.Now().Add(wire.Timeout + g.Slow)); renewed != nil || err != nil {
-		return 0, renewed // without a response in time, the body is sent
-	}
-	status, _ := strconv.Atoi(string(begin[len(begin)-3:])) // a response that is not HTTP is an error of the next read
-	return status, nil
 }
 
 func decideExpect(o Outcome) (value, received string) {

@@ -101,7 +101,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer func() { _ = s.Close() }() // only the data read so far matters
-	if len(r.Body) > MaxBody && s.respondsWithin(c.Slow+minWait) {
+	if len(r.Body) > MaxBody && s.Await(1, c.Slow+minWait) != "" {
 		return c.Read(s, MaxBody) // a server that refuses the body by its length does not need it
 	}
 	writing.Go(func() { // the server may respond before the end of the body, so that writing fails

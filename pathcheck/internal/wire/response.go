@@ -40,13 +40,16 @@ func (s *Stream) Close() error {
 	return s.Conn.Close()
 }
 
-// respondsWithin reports whether a response arrives within the given time.
-func (s *Stream) respondsWithin(d time.Duration) bool {
+// Await returns the first bytes of a response without reading them, or an empty string if they do not arrive within the given time.
+func (s *Stream) Await(length int, d time.Duration) string {
 	if s.SetReadDeadline(time.Now().Add(d)) != nil {
-		return false
+		return ""
 	}
-	_, err := s.Reader.Peek(1)
-	return s.SetReadDeadline(s.deadline) == nil && err == nil
+	begin, err := s.Reader.Peek(length)
+	if s.SetReadDeadline(s.deadline) != nil || err != nil {
+		return ""
+	}
+	return string(begin)
 }
 
 // Allow sets how many more bytes can be read.
