@@ -139,42 +139,34 @@ func spoofs(header, scheme string) [2]string {
 	return address
 }
 
-// spoofing is a request that tries to spoof headers, and the value that it sends in each of them.
-type spoofing struct {
-	fields []wire.Field
-	values map[string]string
-}
-
-// spoofings returns the requests that try to spoof headers: with several values, lines, and spellings.
-func spoofings(headers []string, scheme string) (all []spoofing) {
+// spoofings returns the fields of the requests that try to spoof headers: with several values, lines, and spellings.
+func spoofings(headers []string, scheme string) (all [][]wire.Field) {
 	asIs := func(name string) string { return name }
 	for _, each := range []struct {
 		value, lines int
 		spell        func(string) string
 	}{{0, 1, asIs}, {1, 1, asIs}, {1, 2, asIs}, {1, 1, strings.ToLower}} {
-		s := spoofing{values: map[string]string{}}
+		var fields []wire.Field
 		for _, name := range headers {
-			s.values[name] = spoofs(name, scheme)[each.value]
-			for range each.lines {
-				s.fields = append(s.fields, wire.Field{Name: each.spell(name), Value: s.values[name]})
-			}
+			field := wire.Field{Name: each.spell(name), Value: spoofs(name, scheme)[each.value]}
+			fields = append(fields, slices.Repeat([]wire.Field{field}, each.lines)...)
 		}
-		all = append(all, s)
+		all = append(all, fields)
 	}
 	return all
 }
 
 // spoofingsAlone returns a request for each header.
-func spoofingsAlone(headers []string, scheme string) (all []spoofing) {
+func spoofingsAlone(headers []string, scheme string) (all [][]wire.Field) {
 	for _, name := range headers {
 		all = append(all, spoofings([]string{name}, scheme)[1])
 	}
 	return all
 }
 
-// experiment returns the experiment that determines whether a proxy refuses the request.
-func (s spoofing) experiment() experiment {
-	return experiment{once: true, probe: wire.Request{Path: PlainPath, Fields: s.fields},
+// spoofing returns the experiment that determines whether a proxy refuses fields that try to spoof headers.
+func spoofing(fields []wire.Field) experiment {
+	return experiment{once: true, probe: wire.Request{Path: PlainPath, Fields: fields},
 		read:    described(func(*wire.Description) (string, string) { return Kept, "" }),
 		refused: func(o Outcome) (string, string) { return "refused " + o.Refusal, describeRefusal(o.Refusal) }}
 }
@@ -216,12 +208,12 @@ func examineSpoofing(ctx context.Context, g *Group) error {
 	others := otherHeaders(plain.Local.Addr(), plain.Description)
 	headers := slices.Concat(addressHeaders()[:2], []string{"X-Forwarded-Host", "X-Forwarded-Proto"}, addressHeaders()[2:], others)
 	ofPath := slices.DeleteFunc(slices.Clone(headers), func(name string) bool { return !plain.Description.Has(name) })
-	all, alone := spoofings(headers, g.Scheme), spoofingsAlone(headers, g.Scheme)
+	all := spoofings(headers, g.Scheme)
 	tries := slices.Concat(all, spoofingsAlone(ofPath, g.Scheme)) // a proxy that checks some headers may compare them with each other
-	results, err := together(ctx, g, tries, spoofing.experiment)
+	results, err := together(ctx, g, tries, spoofing)
 	if err == nil && !slices.ContainsFunc(results[:len(all)], func(r result) bool { return r.value == Kept }) {
-		tries = alone
-		results, err = together(ctx, g, tries, spoofing.experiment)
+		tries = spoofingsAlone(headers, g.Scheme)
+		results, err = together(ctx, g, tries, spoofing)
 	}
 	if err != nil {
 		return err
@@ -229,8 +221,8 @@ func examineSpoofing(ctx context.Context, g *Group) error {
 	for _, name := range headers {
 		var s spoofed
 		for i, each := range tries {
-			if sent, ok := each.values[name]; ok {
-				s.add(name, sent, plain.Description, results[i])
+			if at := slices.IndexFunc(each, func(f wire.Field) bool { return strings.EqualFold(f.Name, name) }); at >= 0 {
+				s.add(name, each[at].Value, plain.Description, results[i])
 			}
 		}
 		fact := spoofable + "[" + name + "]"
