@@ -214,9 +214,7 @@ func ConcludePath(ctx context.Context, g *Group) error {
 	} else {
 		g.Add(limit)
 	}
-	if g.Known.Addresses != nil {
-		g.Add(*g.Known.Addresses)
-	}
+	g.Add(g.Known.Addresses...)
 	e := g.Engine
 	arrived, failed := e.all[0], e.all[1]
 	if strings.HasPrefix(limit.Value, "refused") { // the limit explains the failures at the first pace

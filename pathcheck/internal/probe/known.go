@@ -23,7 +23,7 @@ import (
 // Known holds the properties of the Echo that the first requests have revealed.
 type Known struct {
 	Plain     *wire.Response   // the first response to a plain request
-	Addresses *Fact            // about the addresses of the URL's host; nil if they are unknown
+	Addresses []Fact           // about the addresses of the URL's host; empty if they are unknown
 	Samples   []*wire.Response // all responses to plain requests on separate connections
 	Base      string           // the Echo's path as the Echo receives it
 	Query     bool             // whether queries arrive
@@ -95,7 +95,7 @@ func meet(ctx context.Context, c *wire.Client, requests int) (*wire.Response, er
 
 // meetAddresses meets the Echo at each address of the URL's host, because clients choose any of them. It returns the first response that
 // comes from the Echo, and a fact unless the addresses are unknown.
-func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, error) {
+func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, []Fact, error) {
 	addresses := c.Addresses(ctx)
 	addresses = addresses[:min(len(addresses), meetings-1)]
 	responses, problems := make([]*wire.Response, len(addresses)), make([]error, len(addresses))
@@ -124,7 +124,8 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, 
 		case responses[i] != nil:
 			reached++
 			texts = append(texts, each+": the Echo")
-		case isLocal(problems[i]):
+		case isAny(problems[i], syscall.ENETUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT),
+			errors.As(problems[i], new(*net.AddrError)): // due to this machine, such as one without IPv6
 			untested = append(untested, each)
 		default:
 			texts = append(texts, strings.TrimPrefix(problems[i].Error(), "no response from "))
@@ -136,13 +137,7 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, *Fact, 
 	} else if len(untested) > 0 {
 		f = unknown(name, "this machine has no route to "+strings.Join(untested, ", "))
 	}
-	return responses[first], &f, nil
-}
-
-// isLocal reports whether an address cannot be reached because of this machine, such as one without IPv6.
-func isLocal(err error) bool {
-	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) ||
-		errors.As(err, new(*net.AddrError))
+	return responses[first], []Fact{f}, nil
 }
 
 // Meet sends the first requests, which reveal the Echo's properties and the path's errors. It sends only a few unless a response proves
@@ -155,7 +150,7 @@ func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 	if c.Proxy.Address == "" {
 		c.Dial = a.Remote // other addresses from DNS might not lead to the Echo
 	} else {
-		addresses = new(unknown("path.addresses", Through(c.Proxy.Address)))
+		addresses = []Fact{unknown("path.addresses", Through(c.Proxy.Address))}
 	}
 	k := &Known{Plain: a, Addresses: addresses}
 	g := &Group{Client: c, Do: c.Do, Engine: e, Known: k}
@@ -248,9 +243,6 @@ func (k *Known) whyNotControlled(a *wire.Response) string {
 	return "requests cannot control the Echo's responses (spec.server.controls: None)"
 }
 
-// serverFailure is the error text for SERVFAIL, which package net does not export.
-const serverFailure = "server misbehaving"
-
 // SilenceOf returns the part of the path that was silent when a request to a URL failed. If nothing responded, it queries the Echo's
 // Service once, unless the Service's URL is empty.
 func SilenceOf(ctx context.Context, err error, service string) verdict.Silence {
@@ -278,17 +270,20 @@ func SilenceOf(ctx context.Context, err error, service string) verdict.Silence {
 func silentPart(err error) verdict.Silence {
 	var dns *net.DNSError
 	var op *net.OpError
-	unreachable := []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM}
 	switch {
 	case errors.As(err, &dns):
-		if dns.Temporary() && dns.Err != serverFailure {
+		if dns.Temporary() && dns.Err != "server misbehaving" { // SERVFAIL, for which package net exports no name
 			return verdict.SilentResolver
 		}
 	case errors.As(err, &op) && op.Op == "dial" &&
-		(op.Timeout() || slices.ContainsFunc(unreachable, func(code syscall.Errno) bool { return errors.Is(op, code) })):
+		(op.Timeout() || isAny(op, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM)):
 		return verdict.SilentURL
 	}
 	return ""
+}
+
+func isAny(err error, codes ...syscall.Errno) bool {
+	return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
 }
 
 // noResponse is the error for a first request that gets no response.
