@@ -3,7 +3,6 @@ package probe
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,10 +93,7 @@ func describeRefusal(refusal string) string {
 }
 
 // digest returns a short digest, which distinguishes values that look the same after truncation.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:6]
-}
+func digest(text string) string { return fmt.Sprintf("%.3x", sha256.Sum256([]byte(text))) }
 
 // listed formats names as the value of a fact: none, the names, or their number if the list is too long.
 func listed(names []string) string {

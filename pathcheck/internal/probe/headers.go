@@ -28,8 +28,9 @@ func examineHeaders(ctx context.Context, g *Group) error {
 			if e == nil {
 				return nil
 			}
-			return []Fact{decideLost(all, e), decideAdded(all, e), decideChanged(sent, e),
-				decideCase("x-PathCheck-cAsE", e), decideTwice("X-Pathcheck-Twice", e)}
+			added := addedTo(all, e)
+			return []Fact{decideLost(all, e), NewFact("request.headers.added", listed(added), "", describeHeaders(added, e.Headers)),
+				decideChanged(sent, e), decideCase("x-PathCheck-cAsE", e), decideTwice("X-Pathcheck-Twice", e)}
 		})
 }
 
@@ -52,11 +53,6 @@ func describeLost(lost []string) string {
 func isHop(name string) bool {
 	return slices.Contains([]string{"Connection", "Te", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade"},
 		http.CanonicalHeaderKey(name))
-}
-
-func decideAdded(sent []wire.Field, e *wire.Description) Fact {
-	added := addedTo(sent, e)
-	return NewFact("request.headers.added", listed(added), "", describeHeaders(added, e.Headers))
 }
 
 // describeHeaders returns the names and values of headers.
@@ -104,8 +100,7 @@ func isUnchanged(sent string, received []string) bool {
 
 // redacted returns a secret as the Echo redacts it.
 func redacted(secret string) string {
-	digest := sha256.Sum256([]byte(secret))
-	return fmt.Sprintf("[redacted: %d bytes, sha256 %x]", len(secret), digest[:4])
+	return fmt.Sprintf("[redacted: %d bytes, sha256 %.4x]", len(secret), sha256.Sum256([]byte(secret)))
 }
 
 // isRedacted reports whether the Echo redacts a value.
@@ -113,10 +108,11 @@ func isRedacted(value string) bool { return strings.Contains(value, "[redacted: 
 
 func decideCase(sent string, e *wire.Description) Fact {
 	const name = "request.headers.case"
-	received := e.NameAsSent(sent)
-	if received == "" { // the request arrived over HTTP/2, which uses only lowercase names
+	at := slices.IndexFunc(e.Request.HeaderNames, func(other string) bool { return strings.EqualFold(sent, other) })
+	if at < 0 { // the request arrived over HTTP/2, which uses only lowercase names
 		return unknown(name, "the Echo does not report the names as they were sent")
 	}
+	received := e.Request.HeaderNames[at]
 	values := map[string]string{sent: Kept, strings.ToLower(sent): "lower", http.CanonicalHeaderKey(sent): "canonical"}
 	return NewFact(name, cmp.Or(values[received], Changed), sent, received)
 }

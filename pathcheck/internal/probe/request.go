@@ -11,7 +11,8 @@ import (
 // ExamineRequest examines how requests arrive: their methods, versions, paths, headers, and trailers.
 func ExamineRequest(ctx context.Context, g *Group) error {
 	g.plainAll(func(e *wire.Description) []Fact {
-		return []Fact{decidePrefix(g.Base, baseOf(e)), NewFact("request.version", e.Proto, "HTTP/1.1", e.Proto), decideHost(g.Host, e)}
+		return []Fact{decidePrefix(g.Base, baseOf(e)), NewFact("request.version", e.Proto, "HTTP/1.1", e.Proto),
+			NewFact("request.host", choose(e.Host == g.Host, Kept, Changed), "Host: "+g.Host, "Host: "+e.Host)}
 	})
 	parts := []part{examineHeaders,
 		examineMethods("request.method", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
@@ -110,8 +111,4 @@ const oddQuery = "b=2&a=1&a=&c&d=%2F%20+;e"
 func decideQuery(e *wire.Description) (value, received string) {
 	_, received, found := strings.Cut(e.Path, "?")
 	return choose(received == oddQuery, Kept, choose(found, Changed, Dropped)), received
-}
-
-func decideHost(sent string, e *wire.Description) Fact {
-	return NewFact("request.host", choose(e.Host == sent, Kept, Changed), "Host: "+sent, "Host: "+e.Host)
 }

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -169,8 +168,7 @@ func ParseDescription(body []byte) *Description {
 		return nil
 	}
 	e := &Description{}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	if decoder.Decode(e) != nil || e.Method == "" || e.Path == "" {
+	if json.Unmarshal(body, e) != nil || e.Method == "" || e.Path == "" {
 		return nil
 	}
 	return e
@@ -193,15 +191,6 @@ func (e *Description) Values(name string) []string { return e.Headers[http.Canon
 
 // Has reports whether the echo server has received a header.
 func (e *Description) Has(name string) bool { return len(e.Values(name)) > 0 }
-
-// NameAsSent returns a header's name exactly as the echo server received it. The exact name is known only for HTTP/1.
-func (e *Description) NameAsSent(name string) string {
-	i := slices.IndexFunc(e.Request.HeaderNames, func(other string) bool { return strings.EqualFold(name, other) })
-	if i < 0 {
-		return ""
-	}
-	return e.Request.HeaderNames[i]
-}
 
 // Reported returns the values that proxies report in a header of this request: the elements of a list, which may span several lines, or the
 // values of a Forwarded parameter.
