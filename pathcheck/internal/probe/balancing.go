@@ -17,9 +17,6 @@ import (
 // connectionRequests is the number of requests on a shared connection.
 const connectionRequests = 6
 
-// sameByChance returns the probability with which random load balancing sends all of several requests to one pod.
-func sameByChance(pods, requests int) float64 { return math.Pow(1/float64(pods), float64(requests-1)) }
-
 // reach sends requests, each on a separate connection, until there are enough. It counts the pods that respond, and returns the refusals.
 func (g *Group) reach(ctx context.Context, pods map[string]int, most int, request func() *wire.Request, isEnough func() bool) (map[string]int,
 	error) {
@@ -39,11 +36,6 @@ func (g *Group) reach(ctx context.Context, pods map[string]int, most int, reques
 
 // maxPodRequests is the maximum number of requests that count the pods.
 const maxPodRequests = 90
-
-// missedByChance returns the probability with which random load balancing has sent no request to one more pod.
-func missedByChance(pods, requests int) float64 {
-	return math.Pow(1-1/float64(pods+1), float64(requests))
-}
 
 // podOf returns the name of the pod that responded or, if the Echo does not report it, the ID of its process.
 func podOf(a *wire.Response) string {
@@ -81,7 +73,9 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 		return err
 	}
 	pods := podsOf(g.Known.Samples...)
-	isExact := func() bool { return missedByChance(len(pods), total(pods)) < chance }
+	isExact := func() bool { // random load balancing would have sent a request to one more pod
+		return math.Pow(1-1/float64(len(pods)+1), float64(total(pods))) < chance
+	}
 	if _, err := g.reach(ctx, pods, maxPodRequests, plainRequest, isExact); err != nil {
 		return err
 	}
@@ -107,7 +101,9 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int) (result, erro
 	}
 	kept, others := map[string]int{}, map[string]int{}
 	withCookie := func() *wire.Request { return &wire.Request{Path: PlainPath, Fields: cookie} }
-	isSame := func() bool { return sameByChance(len(pods), total(kept)) < chance }
+	isSame := func() bool { // random load balancing would not have sent all requests to one pod
+		return math.Pow(1/float64(len(pods)), float64(total(kept)-1)) < chance
+	}
 	if _, err := g.reach(ctx, kept, maxCookieRequests, withCookie, func() bool { return len(kept) > 1 || isSame() }); err != nil {
 		return result{}, err
 	}

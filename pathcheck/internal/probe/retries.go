@@ -59,7 +59,10 @@ func ExamineRetries(ctx context.Context, g *Group) error {
 func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
 	x, counts := experiment{fact: fact, sent: method}, []int{}
 	queries := []string{"", query, query} // one control, and two probes that must agree
-	for range 2 * len(queries) {          // errors may cost some
+	for tries := 0; len(counts) < len(queries); tries++ {
+		if tries == 2*len(queries) { // errors may cost some
+			return g.conclude(x, result{received: "errors: several requests did not arrive"}, nil)
+		}
 		nonce := wire.NewNonce()
 		_, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + queries[len(counts)], Nonce: nonce,
 			Fields: wire.Fields("X-Request-Id", nonce)})
@@ -75,12 +78,6 @@ func (g *Group) examineRetries(ctx context.Context, fact, method, query string) 
 		case count > 0:
 			counts = append(counts, count)
 		}
-		if len(counts) == len(queries) {
-			break
-		}
-	}
-	if len(counts) < len(queries) {
-		return g.conclude(x, result{received: "errors: several requests did not arrive"}, nil)
 	}
 	extra := counts[1] - counts[0]
 	if extra < 0 || counts[1] != counts[2] {

@@ -47,9 +47,6 @@ func examineProtocol(ctx context.Context, g *Group) error {
 
 // decideTrust verifies a certificate chain as a client that trusts the roots would.
 func decideTrust(chain []*x509.Certificate, name string, roots *x509.CertPool, now time.Time) []Fact {
-	if len(chain) == 0 {
-		return nil
-	}
 	leaf, between := chain[0], x509.NewCertPool()
 	subjects := []string{leaf.Subject.String()}
 	for _, each := range chain[1:] {
