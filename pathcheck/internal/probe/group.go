@@ -336,25 +336,21 @@ func (t *trial) consider(o Outcome) (r result, isDone bool) {
 		return t.last, value == "" || len(t.shown) == 1 && (t.once || t.shown[value] == 2)
 	}
 	t.pairs++
+	value, received := t.refused(o)
+	refusal := result{value, received, o}
 	switch {
 	case o.Refusal == refusedByCache && len(t.shown) > 0: // a cache repeats what the earlier response showed
 		return t.last, true
 	case o.Refusal == refusedByCache && !t.caches:
 		return result{"", describeRefusal(o.Refusal), o}, true
 	case o.Refusal == refusedByCache: // no error has this outcome
-		return t.refusal(o), true
+		return refusal, true
 	case o.Refusal == wire.TimedOut && t.large && t.pairs > 1:
 		return result{"", "slow path: no response in time", o}, true
 	}
 	t.lost = o
 	t.refusals[o.Refusal] += map[bool]int{true: 1}[o.counts] // not the first refusal, nor one of a pair whose control did not arrive either
-	return t.refusal(o), t.refusals[o.Refusal] >= t.needed()
-}
-
-// refusal returns the result for a probe that proxies refuse.
-func (x *experiment) refusal(o Outcome) result {
-	value, received := x.refused(o)
-	return result{value, received, o}
+	return refusal, t.refusals[o.Refusal] >= t.needed()
 }
 
 func total(counts map[string]int) (sum int) {
