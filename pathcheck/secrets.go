@@ -61,7 +61,13 @@ func partsOf(value string) (parts []string) {
 func (s secrets) hide(text string) string {
 	for _, secret := range s {
 		if len(secret) < longSecret {
-			text = hideWord(text, secret)
+			withNeighbors := regexp.MustCompile(`[0-9A-Za-z]?` + regexp.QuoteMeta(secret) + `[0-9A-Za-z]?`)
+			text = withNeighbors.ReplaceAllStringFunc(text, func(match string) string {
+				if match == secret { // neither a letter nor a digit is next to it
+					return hidden
+				}
+				return match
+			})
 			continue
 		}
 		text = strings.ReplaceAll(text, secret, hidden)
@@ -75,17 +81,6 @@ func (s secrets) hide(text string) string {
 		}
 	}
 	return text
-}
-
-// hideWord hides a word unless a letter or digit is next to it.
-func hideWord(text, word string) string {
-	withNeighbors := regexp.MustCompile(`[0-9A-Za-z]?` + regexp.QuoteMeta(word) + `[0-9A-Za-z]?`)
-	return withNeighbors.ReplaceAllStringFunc(text, func(match string) string {
-		if match == word {
-			return hidden
-		}
-		return match
-	})
 }
 
 // hide removes secrets from a report. It keeps short words in fact values, because this program chooses these words.
