@@ -19,7 +19,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
 
-	// url is the URL to send requests to. Defaults to status.externalURL. A URL that is neither status.url nor status.externalURL, nor below one of them, is allowed only if the operator runs with CHECK_URLS=any.
+	// url is the URL to send requests to. Defaults to status.externalURL. It must be status.url, status.externalURL, or a URL below one of them, unless the operator runs with CHECK_URLS=any.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
@@ -38,7 +38,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except those for timeouts, which take up to 30 seconds, and for outlier detection, which can make a gateway stop using the echo servers. A check with a group that does not exist does not run.
+	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except those for timeouts and outlier detection. The tests of timeouts take up to 30 seconds. The tests of outlier detection can make a gateway stop using the echo servers. A check with a group that does not exist does not run.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
@@ -47,7 +47,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement, and its result is Unknown if a fact could not be determined.
+	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement. If no fact violates a requirement, but a fact cannot be determined, the result is Unknown.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
@@ -77,7 +77,7 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Operator",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:In","urn:alm:descriptor:com.tectonic.ui:select:NotIn","urn:alm:descriptor:com.tectonic.ui:select:AtLeast","urn:alm:descriptor:com.tectonic.ui:select:AtMost"}
 	Operator string `json:"operator,omitempty"`
 
-	// values are the values to compare the fact with, such as kept for client.address. AtLeast and AtMost require exactly one value: a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
+	// values are the values to compare the fact with, such as kept for client.address. AtLeast and AtMost require exactly one value, which is a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=256

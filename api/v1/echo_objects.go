@@ -49,7 +49,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
 
-	// externalTrafficPolicy specifies how nodes route external traffic: Cluster routes to all pods; Local routes only to pods on the same node, which preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
+	// externalTrafficPolicy specifies how nodes route external traffic. Cluster routes to all pods. Local routes only to pods on the same node, and preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
 	// +kubebuilder:validation:Enum="";Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
@@ -95,7 +95,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names and provides no URL for status.externalURL, and OpenShift creates no Route.
+	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names, and provides no URL for status.externalURL. OpenShift then creates no Route.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^((\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]+([.][0-9]+){3}$')",message="The host must be a DNS name, not an IP address."
@@ -168,12 +168,12 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. NetworkPolicies are additive: a policy that denies all traffic does not override this policy. Set this field to true or false if you set from. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. A NetworkPolicy that denies all traffic does not override this policy. Set this field to true or false if you set from. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. If the list is empty, only pods in the same namespace and checks can connect, unlike in a NetworkPolicy, in which an empty list allows all clients. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. To allow all clients, list an empty namespaceSelector {} and the IP blocks 0.0.0.0/0 and ::/0. The policy always allows checks.
+	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. If the list is empty, only pods in the same namespace can connect. This differs from a NetworkPolicy, in which an empty list allows all clients. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. To allow all clients, list an empty namespaceSelector {} and the IP blocks 0.0.0.0/0 and ::/0. The policy always allows checks.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -183,7 +183,7 @@ type EchoNetworkPolicy struct {
 
 // EchoMonitoring is the configuration of the PodMonitor.
 type EchoMonitoring struct {
-	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. It has no effect for another image, or if the cluster does not serve the PodMonitor API. Defaults to false.
+	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. The operator creates no PodMonitor for another image, or if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
@@ -198,14 +198,14 @@ type EchoTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",order=33,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName,omitempty"`
 
-	// port is the HTTPS port that the echo servers and companions listen on. Defaults to 8443. It must differ from the HTTP port and, with the operator's echo server, from the metrics port: 9090, or 9091 if the HTTP port is 9090.
+	// port is the HTTPS port that the echo servers and companions listen on. Defaults to 8443. It must differ from the HTTP port. With the operator's echo server, it must also differ from the metrics port, which is 9090, or 9091 if the HTTP port is 9090.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="HTTPS port",order=35,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// clientCertificate determines how the echo servers treat client certificates. None requests no certificate. Request asks for a certificate and rejects no client, even if its certificate cannot be verified. Require rejects HTTPS clients whose certificate is missing or cannot be verified with ca.crt in the Secret. HTTP clients need no certificate. Defaults to None.
+	// clientCertificate determines how the echo servers treat client certificates. None requests no certificate. Request asks for a certificate, but rejects no client. Require rejects HTTPS clients whose certificate is missing or cannot be verified with ca.crt in the Secret. HTTP clients need no certificate. Defaults to None.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +optional

@@ -30,7 +30,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. At most one fault applies to a request: the first that its percentage and failures do not rule out. This field is experimental: the behavior of faults can change in a minor release.
+	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault whose percentage and failures apply to the request. This field is experimental, so the behavior of faults can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -92,7 +92,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is how many attempts of the same request get the fault. Later attempts do not get it. Attempts with the same X-Request-Id header are the same request; without this header, attempts with the same method, host, path, query, and client are. Each pod counts separately, so more attempts get the fault if they reach different pods. Defaults to all attempts.
+	// failures is the number of attempts of the same request that get the fault. Later attempts do not get it. The X-Request-Id header identifies a request. Without this header, the method, host, path, query, and client identify it. Each pod counts separately, so more attempts get the fault if they reach different pods. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

@@ -14,7 +14,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
 
-	// message summarizes the state of the Echo and the required action, if any, in at most 300 bytes. The conditions contain the full messages.
+	// message summarizes the state of the Echo, and the action that you must take, in at most 300 bytes. The conditions contain the full messages.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",order=3,xDescriptors={"urn:alm:descriptor:text"}
 	Message string `json:"message,omitempty"`
@@ -44,7 +44,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Internal URL",order=5,xDescriptors={"urn:alm:descriptor:text"}
 	URL string `json:"url,omitempty"`
 
-	// externalURL is the URL of the echo servers for clients outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. Not set if none of them provides a URL.
+	// externalURL is the URL of the echo servers for clients outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. This field is not set if none of them provides a URL.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=4,xDescriptors={"urn:alm:descriptor:org.w3:link"}
 	ExternalURL string `json:"externalURL,omitempty"`
@@ -68,7 +68,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Checks",order=15,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Checks []EchoCheckStatus `json:"checks,omitempty"`
 
-	// conditions are the latest observations of the state of the Echo: Ready, Progressing, and Degraded. Stalled is present if the Echo cannot become ready until a user acts, and PathsHealthy if the Echo has checks.
+	// conditions are the latest observations of the state of the Echo: Ready, Progressing, and Degraded. Stalled is present if the Echo cannot become ready until a user acts. PathsHealthy is present if the Echo has checks.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

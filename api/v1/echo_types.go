@@ -113,7 +113,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
 	Server EchoServer `json:"server,omitempty,omitzero"`
 
-	// resources are the compute resource requests and limits of each echo server and companion. Checks use only the CPU limit. Defaults to small requests and, for the operator's echo server, a memory limit. Setting this field replaces the whole default.
+	// resources are the compute resource requests and limits of each echo server and companion. Checks use only the CPU limit. Defaults to small requests. The default for the operator's echo server also has a memory limit. Setting this field replaces the whole default.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
@@ -155,7 +155,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
 	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
-	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental: its fields, and what checks examine and report, can change in a minor release. A check that is not valid does not run, and its status explains why.
+	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental, so its fields, and what checks examine and report, can change in a minor release. A check that is not valid does not run, and its status explains why.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
@@ -216,7 +216,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service account",order=99,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:io.kubernetes:ServiceAccount"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// podLabels are labels to add to the echo server pods. Companions do not get them, so that Services and policies that select these labels do not select companions. To label companions too, use commonMetadata.
+	// podLabels are labels to add to the echo server pods. Companions do not get these labels, so Services and policies that select the labels do not select companions. To label companions too, use commonMetadata.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodLabels Labels `json:"podLabels,omitempty"`
