@@ -110,7 +110,7 @@ const (
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, and the format, and headers that do not affect caches, proxies, or other users' browsers. Full also permits other headers and broken connections, and is for private networks only. None permits no changes. With Safe and Full, requests can ask for so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
+	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, the format, and any header that does not affect caches, proxies, or other users' browsers. Full also permits other headers and broken connections, and is for private networks only. None permits no changes. With Safe and Full, requests can ask for so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +kubebuilder:default=Safe
