@@ -36,7 +36,7 @@ import (
 // lostInForm maps fields to rows in docs/reference/console.md. If these fields were set in the YAML view, the console's form can lose some
 // of their values.
 func lostInForm() map[string]string {
-	const value, selector, text = "A label or an annotation with an empty value", "An empty selector", "An empty string in a list"
+	const value, selector, text = "a label or an annotation with an empty value", "an empty selector", "an empty string in a list"
 	return map[string]string{
 		"affinity":                  selector + " in `affinity` or `topologySpreadConstraints`",
 		"args":                      text + ", such as `args`",
