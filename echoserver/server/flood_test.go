@@ -254,12 +254,13 @@ func ordinaryClients(t *testing.T, p *serverProcess) (stop func() int64) {
 }
 
 // isServed sends a request, again if the server closes the connection before it receives the request, and reports whether the server responds.
-// The server closes connections that exceed its limits, and does not wait long for a client that a busy machine delays.
+// The server closes connections that exceed its limits, and does not wait long for a client that a busy machine delays. The client may then
+// have to wait until the connections of the flood are closed.
 func isServed(t *testing.T, client *http.Client, url string) bool {
 	t.Helper()
-	for retries := 0; ; retries++ {
+	for began := time.Now(); ; {
 		response, err := client.Get(url)
-		if isClosedEarly(err) && retries < 10 {
+		if isClosedEarly(err) && time.Since(began) < floodTime {
 			<-time.After(20 * time.Millisecond)
 			continue
 		}
