@@ -116,7 +116,10 @@ func judge(t *testing.T, c *truthCase, n noise, seed uint64) scoreRow {
 	}
 	known, reports := c.known(), []string{"client.proto", "client.host", "client.port", "websocket.proto"}
 	result := scoreRow{runs: 1, facts: len(report.Facts), known: len(known) + 19} // client.spoofable[*] stands for 20 facts
-	facts := append(slices.Clone(report.Facts), Fact{Name: "report.address", Value: report.Address})
+	facts := slices.Clone(report.Facts)
+	if report.Problem == "" { // otherwise, no address was tested
+		facts = append(facts, Fact{Name: "report.address", Value: report.Address})
+	}
 	for _, each := range facts {
 		name, value := canonical(each.Name), each.Value
 		want, ok := known[name]
