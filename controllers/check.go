@@ -217,7 +217,8 @@ func (r *CheckReconciler) Memories() []func() {
 }
 
 // SetupWithManager registers the reconciler with a manager. An Echo with checks is reconciled when the Echo, one of its CronJobs, a pod of
-// one of its checks, or the internal traffic policy of its Service changes.
+// one of its checks, or the internal traffic policy of its Service changes. It is also reconciled if it has a CronJob at the start, because
+// the CronJob may be of a check that the Echo no longer has.
 func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	ofOwner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.Echo{}, handler.OnlyControllerOwner())
 	withChecks := predicate.Funcs{ // before or after the change
@@ -237,7 +238,7 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Pod) bool {
 				return !equality.Semantic.DeepEqual(before.Status, after.Status)
 			}))).
-		Watches(objects.NewCronJob(), ofOwner, builder.WithPredicates(sinceStart())).
+		Watches(objects.NewCronJob(), ofOwner).
 		Watches(&corev1.Service{}, ofOwner, builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Service) bool {
 			return !equality.Semantic.DeepEqual(before.Spec.InternalTrafficPolicy, after.Spec.InternalTrafficPolicy)
 		}))).

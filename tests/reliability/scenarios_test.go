@@ -3,6 +3,7 @@ package reliability
 import (
 	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -174,7 +176,20 @@ func checks() []scenario {
 		{name: "drift of a CronJob", like: like,
 			steps: []step{created, func(s *simulation) { s.edit(cronJobKey, set("@yearly", "spec", "schedule")) }}},
 		{name: "delete with a check", gone: true, steps: []step{created, remove}},
+		{name: "a CronJob left by an earlier process", like: "create", steps: []step{create, crashAndLeaveCronJob}},
 	}
+}
+
+// crashAndLeaveCronJob ends the operator's process, which leaves the CronJob of a check that the Echo does not have: the process created the
+// CronJob while its cache was outdated.
+func crashAndLeaveCronJob(s *simulation) {
+	s.process.crashed.Store(true)
+	echo := &v1.Echo{}
+	convert(s.get(echoKey).Object, echo)
+	s.create(cronJobKey, batchv1.CronJob{
+		Labels: map[string]string{objects.LabelName: "echo-check", objects.LabelInstance: "x",
+			objects.LabelManagedBy: "echo-operator", v1.CheckLabel: "path"},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(echo, v1.GroupVersion.WithKind("Echo"))}})
 }
 
 // routes returns scenarios with an Echo behind a Gateway.
