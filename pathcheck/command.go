@@ -148,7 +148,11 @@ func (c *Command) options(url, version string) (*Options, error) {
 		return nil, fmt.Errorf("--address: %w", err)
 	}
 	if u, err := verdict.ParseURL(url); err == nil && c.address == "" { // Run reports that the URL is not valid
-		o.Proxy, _ = httpproxy.FromEnvironment().ProxyFunc()(u) // fails only in CGI programs
+		proxies := httpproxy.FromEnvironment()
+		if err := process.ValidateProxies(*proxies); err != nil {
+			return nil, err
+		}
+		o.Proxy, _ = proxies.ProxyFunc()(u) // fails only in CGI programs
 	}
 	if c.name != "" {
 		if !nameOfEcho.MatchString(c.name) {

@@ -117,7 +117,7 @@ func TestRun_tls(t *testing.T) {
 }
 
 // pipe copies data between a client and a server.
-func pipe(c net.Conn, address string) {
+func pipe(c io.ReadWriter, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {
 		return

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/internal/process"
 )
 
 const (
@@ -98,8 +99,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet, getenv func(string) string) {
 	for _, s := range o.settings() {
 		flags.StringVar(s.value, s.flag, cmp.Or(getenv(s.environment), s.preset), s.usage+" (environment variable: "+s.environment+")")
 	}
-	o.Proxies = httpproxy.Config{HTTPProxy: cmp.Or(getenv("http_proxy"), getenv("HTTP_PROXY")),
-		HTTPSProxy: cmp.Or(getenv("https_proxy"), getenv("HTTPS_PROXY")), NoProxy: cmp.Or(getenv("no_proxy"), getenv("NO_PROXY"))}
+	o.Proxies = httpproxy.Config{HTTPProxy: cmp.Or(getenv("HTTP_PROXY"), getenv("http_proxy")),
+		HTTPSProxy: cmp.Or(getenv("HTTPS_PROXY"), getenv("https_proxy")), NoProxy: cmp.Or(getenv("NO_PROXY"), getenv("no_proxy"))}
 	// Spans are sent if the environment names a collector and does not disable traces.
 	untraced := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none"
 	o.Traces = !untraced && getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
@@ -139,7 +140,7 @@ func (o *Options) Complete() error {
 	if o.Policy.PodSecurity, err = objects.NewPodSecurity(o.podSecurity); err != nil {
 		return fmt.Errorf("POD_SECURITY: %w", err)
 	}
-	if err := o.checkAddresses(); err != nil {
+	if err := cmp.Or(o.checkAddresses(), process.ValidateProxies(o.Proxies)); err != nil {
 		return err
 	}
 	if problems := validation.IsDNS1123Label(o.LeaderElectionNamespace); o.LeaderElectionNamespace != "" && len(problems) > 0 {

@@ -158,11 +158,13 @@ func TestOptions_tracesIfEnvironmentNamesCollector(t *testing.T) {
 	}
 }
 
-// TestOptions_proxies checks that checks get the proxies of the operator.
+// TestOptions_proxies checks that checks get the proxies of the operator, and that its errors do not contain their passwords.
 func TestOptions_proxies(t *testing.T) {
-	o, err := parse("", image, "HTTP_PROXY=a", "HTTPS_PROXY=b", "NO_PROXY=c", "http_proxy=d")
+	o, err := parse("", image, "HTTP_PROXY=a", "HTTPS_PROXY=b", "NO_PROXY=c", "http_proxy=d", "no_proxy=e")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	NewWithT(t).Expect(o.Proxies).To(Equal(httpproxy.Config{HTTPProxy: "d", HTTPSProxy: "b", NoProxy: "c"}))
+	NewWithT(t).Expect(o.Proxies).To(Equal(httpproxy.Config{HTTPProxy: "a", HTTPSProxy: "b", NoProxy: "c"}))
+	_, err = parse("", image, "HTTPS_PROXY=http://u:se%cret@proxy.example")
+	NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("the forward proxy must be"), Not(ContainSubstring("cret")))))
 }
 
 // logged returns what a client logs at a level while it creates a pod with a value in an environment variable. The response contains the

@@ -6,14 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpproxy"
 )
 
 // WithoutMark removes the byte order mark that some editors write at the start of a file.
 func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
+
+// ValidateProxies rejects the URLs of forward proxies that httpproxy would silently ignore. The error does not repeat them, because they may
+// contain passwords.
+func ValidateProxies(proxies httpproxy.Config) error {
+	for _, given := range []string{proxies.HTTPProxy, proxies.HTTPSProxy} {
+		parsed, _ := (&httpproxy.Config{HTTPProxy: given}).ProxyFunc()(&url.URL{Scheme: "http", Host: "any.example"}) // fails only in CGI programs
+		if given != "" && parsed == nil {
+			return errors.New("HTTP_PROXY, HTTPS_PROXY: the URL of the forward proxy must be http[s]://[USER:PASSWORD@]HOST:PORT, " +
+				"with escapes for special characters")
+		}
+	}
+	return nil
+}
 
 // Version returns the line that --version prints.
 func Version(program, version string) string {
