@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
@@ -39,4 +44,32 @@ var _ = Describe("a user with the role", func() {
 				"update echoes --subresource=finalizers"},
 			[]string{"update echoes --subresource=status", "patch echoes --subresource=status"}),
 	)
+
+	It("edit can follow the console's quick start", func(ctx SpecContext) {
+		page, err := os.ReadFile("../../internal/openshift/console_objects/first_echo.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		namespace := namespaces.New(ctx)
+		request := regexp.MustCompile("`oc get --raw \"(.+?)\"`\\{\\{copy").FindAllStringSubmatch(string(page), -1)
+		Expect(request).To(HaveLen(2)) // before and after the change
+		send := func() (string, error) {
+			return realcluster.TryKubectl(ctx, "get", "--as=jane", "--raw", strings.ReplaceAll(request[0][1], "$(oc project -q)", namespace))
+		}
+		change := regexp.MustCompile("(?s)```\n(.+?)```\\{\\{copy").FindStringSubmatch(string(page))
+		Expect(change).To(HaveLen(2))
+
+		realcluster.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole=edit", "--user=jane")
+		echo := support.Echo(namespace, "first", func(e *v1.Echo) { e.Spec.Replicas = new(int32(2)) })
+		echo.SetGroupVersionKind(v1.GroupVersion.WithKind("Echo"))
+		manifest, err := json.Marshal(echo)
+		Expect(err).NotTo(HaveOccurred())
+		realcluster.KubectlInput(ctx, string(manifest), "create", "--as=jane", "-f", "-")
+		waitReady(ctx, echo)
+		Expect(send()).To(MatchRegexp(`"pod": ?"first-`))
+		realcluster.Kubectl(ctx, "patch", "echo", "first", "--as=jane", "-n", namespace, "--type=merge", "--patch="+change[1])
+		Eventually(func() error {
+			_, err := send()
+			return err
+		}).WithContext(ctx).Should(MatchError(ContainSubstring("ServiceUnavailable")))
+		realcluster.Kubectl(ctx, "delete", "echo", "first", "--as=jane", "-n", namespace)
+	}, SpecTimeout(5*time.Minute))
 })
