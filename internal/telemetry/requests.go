@@ -2,10 +2,14 @@ package telemetry
 
 import (
 	"net/http"
+	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // CountRequests returns a transport that counts requests to the API server and sends them through next.
@@ -37,50 +41,15 @@ func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.nex
 // non-resource request, such as a request for the API server's version, the resource is "none". The API server's URL may have a path
 // prefix.
 func operationOf(r *http.Request) (verb, resource string) {
-	resource, named := resourceOf(r.URL.Path)
-	watch, reads := r.URL.Query().Get("watch"), r.Method == http.MethodGet || r.Method == http.MethodHead
-	switch {
-	case reads && (watch == "true" || watch == "1"):
-		return "watch", resource
-	case reads && !named && resource != noResource:
-		return "list", resource
-	case reads:
-		return "get", resource
-	case r.Method == http.MethodPost:
-		return "create", resource
-	case r.Method == http.MethodPut:
-		return "update", resource
-	case r.Method == http.MethodDelete && !named:
-		return "deletecollection", resource
-	default:
-		return strings.ToLower(r.Method), resource
+	factory := request.RequestInfoFactory{APIPrefixes: map[string]sets.Empty{"api": {}, "apis": {}},
+		GrouplessAPIPrefixes: map[string]sets.Empty{"api": {}}}
+	without := &http.Request{Method: r.Method, URL: &url.URL{Path: pathPrefix.ReplaceAllString(r.URL.Path, "$1"), RawQuery: r.URL.RawQuery}}
+	info, err := factory.NewRequestInfo(without)
+	if err != nil || !info.IsResourceRequest {
+		return strings.ToLower(r.Method), "none"
 	}
+	return info.Verb, strings.TrimSuffix(info.Resource+"/"+info.Subresource, "/")
 }
 
-const noResource = "none"
-
-// resourceOf returns the resource in a path, and reports whether the path names an object.
-func resourceOf(path string) (resource string, named bool) {
-	_, rest, found := strings.Cut(path, "/api/")
-	before := 1 // the API version
-	if !found {
-		_, rest, found = strings.Cut(path, "/apis/")
-		before = 2 // the API group and version
-	}
-	parts := strings.Split(strings.Trim(rest, "/"), "/")
-	if !found || len(parts) <= before {
-		return noResource, false
-	}
-	parts = parts[before:]
-	if len(parts) > 2 && parts[0] == "namespaces" && parts[2] != "status" && parts[2] != "finalize" {
-		parts = parts[2:]
-	}
-	switch len(parts) {
-	case 1:
-		return parts[0], false
-	case 2:
-		return parts[0], true
-	default:
-		return parts[0] + "/" + parts[2], true
-	}
-}
+// pathPrefix matches the path up to the API.
+var pathPrefix = regexp.MustCompile(`^.*?(/apis?/)`)
