@@ -33,7 +33,7 @@ publish-catalog: ## Tag the catalog of `make push-release` as `latest`, which us
 	@$(call tool,image)/crane push dist/images/echo-operator-catalog $(or $(REGISTRY),quay.io/echo-operator)/echo-operator-catalog:latest
 
 .PHONY: test-release
-test-release: ## Make the release of this tree twice, for all architectures, and compare. Does not require root.
+test-release: ## Make the release of this tree twice, for all architectures or PLATFORMS, and compare. Does not require root.
 	@tools/release/check
 
 .PHONY: test-signatures
