@@ -78,7 +78,7 @@ const (
 	ReasonInvalidSpec WarningReason = "InvalidSpec"
 	// ReasonNameConflict means that an object that the Echo does not own already has a name that the Echo needs.
 	ReasonNameConflict WarningReason = "NameConflict"
-	// ReasonDeletionBlocked means that another controller's finalizer keeps an object that the operator must replace or remove.
+	// ReasonDeletionBlocked means that another controller's finalizer blocks the deletion of an object that the operator must replace or remove.
 	ReasonDeletionBlocked WarningReason = "DeletionBlocked"
 	// ReasonForbidden means that the operator lacks a permission, or that admission control rejects its request. The operator retries.
 	ReasonForbidden WarningReason = "Forbidden"

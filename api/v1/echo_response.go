@@ -30,7 +30,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault whose percentage and failures apply to the request. This field is experimental, so the behavior of faults can change in a minor release.
+	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault that applies to the request, as its percentage and failures determine. This field is experimental, so the behavior of faults can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
