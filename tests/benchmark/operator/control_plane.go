@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	// namespace is the namespace of the Echoes, and begins the names of the namespaces on a cluster.
+	// namespace is the namespace of the Echoes.
 	namespace   = "benchmark"
 	podsPerEcho = 2
 	// startTimeout limits how long a program may take to start.
@@ -170,7 +170,7 @@ func (p *controlPlane) cpu() (cpuTimes, error) {
 	used, pids := cpuTimes{}, maps.Clone(p.servers)
 	pids["benchmark"] = os.Getpid()
 	for _, g := range p.programs {
-		pids[g.name] = g.pid()
+		pids["operator"] = g.pid()
 	}
 	for name, pid := range pids {
 		var err error
@@ -234,12 +234,12 @@ func (p *controlPlane) awaitEvents(ctx context.Context, wanted int) error {
 }
 
 // newEcho returns an Echo with a name whose length does not depend on its number.
-func newEcho(namespace string, number, pods int) *v1.Echo {
-	return &v1.Echo{Namespace: namespace, Name: fmt.Sprintf("echo-%05d", number), Spec: v1.EchoSpec{Replicas: new(int32(pods))}}
+func newEcho(number int) *v1.Echo {
+	return &v1.Echo{Namespace: namespace, Name: fmt.Sprintf("echo-%05d", number), Spec: v1.EchoSpec{Replicas: new(int32(podsPerEcho))}}
 }
 
 func (p *controlPlane) createEchoes(ctx context.Context, n int) error {
 	return parallel(ctx, n, func(ctx context.Context, i int) error {
-		return p.client.Create(ctx, newEcho(namespace, i, podsPerEcho))
+		return p.client.Create(ctx, newEcho(i))
 	})
 }

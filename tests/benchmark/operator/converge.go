@@ -52,7 +52,7 @@ func (b *benchmark) convergeThere(ctx context.Context, p *controlPlane) error {
 	if err := p.createEchoes(ctx, b.n); err != nil {
 		return err
 	}
-	return b.observe(ctx, p, "there.operator", b.n, func() error {
+	return b.observe(ctx, p, "there.operator", func() error {
 		if _, err := p.start(ctx, b.manager); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (b *benchmark) convergeArriving(ctx context.Context, p *controlPlane) error
 	if _, err := p.start(ctx, b.manager); err != nil {
 		return err
 	}
-	return b.observe(ctx, p, "arriving.operator", b.n, func() error {
+	return b.observe(ctx, p, "arriving.operator", func() error {
 		if err := p.createEchoes(ctx, b.n); err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (b *benchmark) convergeArriving(ctx context.Context, p *controlPlane) error
 	})
 }
 
-// observe measures what the operator does for each of n Echoes while a function runs, which starts the operator if it is not running.
-func (b *benchmark) observe(ctx context.Context, p *controlPlane, name string, n int, happen func() error) error {
+// observe measures what the operator does for each Echo while a function runs, which starts the operator if it is not running.
+func (b *benchmark) observe(ctx context.Context, p *controlPlane, name string, happen func() error) error {
 	before := counts{}
 	if p.current != nil {
 		if err := p.awaitReconciles(ctx, p.current, 0); err != nil {
@@ -92,9 +92,8 @@ func (b *benchmark) observe(ctx context.Context, p *controlPlane, name string, n
 	for what, value := range map[string]float64{
 		"requests": after.requests - before.requests, "conflicts": after.conflicts - before.conflicts,
 		"reconciles": after.reconciles - before.reconciles, "cpu": milliseconds(used["operator"]), "cpu.sum": milliseconds(used.sum()),
-		"cpu.servers": milliseconds(used.sum() - used["benchmark"]), // without the creator of the Echoes, and without kubelets
 	} {
-		b.add(name+"."+what, value/float64(n))
+		b.add(name+"."+what, value/float64(b.n))
 	}
 	return err
 }

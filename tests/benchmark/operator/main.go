@@ -1,8 +1,5 @@
-// operator measures the operator, and in the same run two other programs: raw, which sends the operator's writes and does nothing else, and
-// bare, a manager that watches the same kinds and does nothing for an Echo. It prints a Markdown table. Run it with `make benchmark` or
-// `make benchmark-scale`.
-//
-// Each measurement has its own etcd and kube-apiserver. Only the cluster measurement has controllers and simulated kubelets.
+// operator measures the operator, and in the same run raw, which sends the operator's writes and does nothing else. It prints a Markdown
+// table. Run it with `make benchmark` or `make benchmark-scale`. Each measurement has its own etcd and kube-apiserver.
 package main
 
 import (
@@ -38,10 +35,8 @@ func main() {
 
 // benchmark is one run of the selected measurements.
 type benchmark struct {
-	manager, bare    string // paths of the programs
-	kubernetes       string // directory of the Kubernetes controllers
+	manager          string // its path
 	n, large, rounds int
-	inCluster, pods  int
 	began            time.Time
 
 	recorded *v1.Echo
@@ -54,13 +49,9 @@ func run(ctx context.Context, arguments []string) (err error) {
 	b := &benchmark{began: time.Now(), figures: figures{}}
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
 	flags.StringVar(&b.manager, "manager", "bin/linux-amd64/manager", "the operator, next to the project's other programs")
-	flags.StringVar(&b.bare, "bare", "bin/benchmark/bare", "the manager that does nothing")
-	flags.StringVar(&b.kubernetes, "kubernetes", "", "the directory of kube-controller-manager and kube-scheduler, which cluster requires")
 	flags.IntVar(&b.n, "n", 1000, "the number of Echoes to create")
 	flags.IntVar(&b.large, "large", 2000, "the number of Echoes that exist when the operator restarts")
 	flags.IntVar(&b.rounds, "rounds", 3, "the number of measurements of each program")
-	flags.IntVar(&b.inCluster, "cluster", 0, "the number of Echoes on a cluster with controllers and simulated kubelets; 0 to skip it")
-	flags.IntVar(&b.pods, "pods", podsPerEcho, "the number of pods of each Echo on this cluster")
 	only := flags.String("only", "", "the measurements to make, separated by commas; all if empty")
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -72,8 +63,7 @@ func run(ctx context.Context, arguments []string) (err error) {
 		name string
 		run  func(context.Context) error
 	}{
-		{"converge", b.converge}, {"start", b.start}, {"restart", b.restart}, {"failover", b.failover}, {"noop", b.noop}, {"size", b.size},
-		{"cluster", b.cluster},
+		{"converge", b.converge}, {"restart", b.restart}, {"failover", b.failover}, {"noop", b.noop}, {"size", b.size},
 	} {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), m.name) {
 			continue

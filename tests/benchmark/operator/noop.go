@@ -35,7 +35,7 @@ func (b *benchmark) noop(ctx context.Context) error {
 			cancel()
 			err = errors.Join(err, <-stopped)
 		}()
-		echo := newEcho(namespace, 0, podsPerEcho)
+		echo := newEcho(0)
 		if err := errors.Join(p.client.Create(ctx, echo), p.awaitEvents(ctx, 1)); err != nil {
 			return err
 		}

@@ -2,21 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
@@ -26,7 +19,7 @@ import (
 // first Echo, and the Echoes do not need to exist. The format of their names contains a number.
 func (p *controlPlane) createPods(ctx context.Context, names string, echoes int) error {
 	like := &appsv1.Deployment{}
-	if err := p.client.Get(ctx, client.ObjectKeyFromObject(newEcho(namespace, 0, 0)), like); err != nil {
+	if err := p.client.Get(ctx, client.ObjectKeyFromObject(newEcho(0)), like); err != nil {
 		return err
 	}
 	return parallel(ctx, echoes*podsPerEcho, func(ctx context.Context, i int) error {
@@ -59,47 +52,4 @@ func runningStatus(pod *corev1.Pod) corev1.PodStatus {
 		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: now})
 	}
 	return status
-}
-
-// kubelets simulates the kubelets of all nodes. It marks pods as running, and removes pods that are being deleted. kwok, which simulates
-// nodes in other suites, needs several milliseconds of CPU time for each pod event. For the events of 20,000 pods, kwok would need much
-// more CPU time than the cluster itself.
-type kubelets struct{ client.Client }
-
-// startKubelets starts the kubelets, which stop when the context is done.
-func startKubelets(ctx context.Context, config *rest.Config) error {
-	scheduled := cache.ByObject{Field: fields.OneTermNotEqualSelector("spec.nodeName", "")}
-	manager, err := ctrl.NewManager(config, ctrl.Options{Metrics: server.Options{BindAddress: "0"}, Cache: cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: scheduled}}})
-	if err != nil {
-		return err
-	}
-	err = ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
-		Complete(&kubelets{manager.GetClient()})
-	if err != nil {
-		return err
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- manager.Start(ctx) }()
-	if !manager.GetCache().WaitForCacheSync(ctx) {
-		return errors.Join(errors.New("the kubelets do not start"), <-failed)
-	}
-	return nil
-}
-
-// Reconcile marks a pod as running, or removes it. If the cached pod is outdated, the API server rejects the write, and another event for
-// the pod follows.
-func (k *kubelets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	pod := &corev1.Pod{}
-	if err := k.Get(ctx, request.NamespacedName, pod); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if pod.DeletionTimestamp != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(k.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID}))
-	}
-	if pod.Status.Phase != corev1.PodPending {
-		return ctrl.Result{}, nil
-	}
-	pod.Status = runningStatus(pod)
-	return ctrl.Result{}, client.IgnoreNotFound(k.Status().Update(ctx, pod))
 }

@@ -18,49 +18,39 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/loopback"
 )
 
-// program is a process that the benchmark has started.
+// program is a process of the operator.
 type program struct {
-	name    string
 	command *exec.Cmd
-	began   time.Time
-	metrics string // address of the metrics endpoint, or "" if there is none
+	metrics string // address of the metrics endpoint
 }
 
-// launch starts a program that inherits the benchmark's environment, so that you can experiment with variables such as GOGC.
-func (p *controlPlane) launch(ctx context.Context, name, path string, arguments []string, environment ...string) (*program, error) {
-	log, err := os.CreateTemp(p.folder, name+"-*.log")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }() // the program has its own file descriptor
-	g := &program{name: name, command: exec.CommandContext(ctx, path, arguments...), began: time.Now()}
-	g.command.Env = append(os.Environ(), environment...)
-	g.command.Stderr = log
-	if err := g.command.Start(); err != nil {
-		return nil, err
-	}
-	p.programs = append(p.programs, g)
-	return g, nil
-}
-
-// start starts the operator or the bare manager.
+// start starts the operator.
 func (p *controlPlane) start(ctx context.Context, path string, arguments ...string) (*program, error) {
 	return p.startAs(ctx, controlplane.OperatorUser, path, arguments...)
 }
 
-// startAs is like start, but uses a user's kubeconfig.
+// startAs is like start, but uses a user's kubeconfig. The operator inherits the benchmark's environment, so that you can experiment with
+// variables such as GOGC.
 func (p *controlPlane) startAs(ctx context.Context, user, path string, arguments ...string) (*program, error) {
 	metrics, err := loopback.ReserveAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g, err := p.launch(ctx, "operator", path, append([]string{"--metrics-bind-address=" + metrics, "--metrics-cert-path=" + p.folder,
-		"--health-probe-bind-address=0"}, arguments...), "KUBECONFIG="+p.kubeconfig(user), "POD_NAMESPACE="+namespace,
-		"RELATED_IMAGE_ECHO_SERVER="+controlplane.EchoServerImage)
+	log, err := os.CreateTemp(p.folder, "operator-*.log")
 	if err != nil {
 		return nil, err
 	}
-	g.metrics, p.current = metrics, g
+	defer func() { _ = log.Close() }() // the program has its own file descriptor
+	arguments = append([]string{"--metrics-bind-address=" + metrics, "--metrics-cert-path=" + p.folder, "--health-probe-bind-address=0"},
+		arguments...)
+	g := &program{command: exec.CommandContext(ctx, path, arguments...), metrics: metrics}
+	g.command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig(user), "POD_NAMESPACE="+namespace,
+		"RELATED_IMAGE_ECHO_SERVER="+controlplane.EchoServerImage)
+	g.command.Stderr = log
+	if err := g.command.Start(); err != nil {
+		return nil, err
+	}
+	p.programs, p.current = append(p.programs, g), g
 	return g, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,10 +27,9 @@ import (
 type recorder struct {
 	to, withToken http.RoundTripper
 
-	lock       sync.Mutex
-	writes     []write
-	firstWatch time.Time
-	requests   []string // methods and paths
+	lock     sync.Mutex
+	writes   []write
+	requests []string // methods and paths
 }
 
 const proxyKubeconfig = `apiVersion: v1
@@ -41,7 +39,7 @@ contexts: [{name: proxy, context: {cluster: proxy}}]
 current-context: proxy
 `
 
-// startRecorded starts the operator or the bare manager behind a recorder.
+// startRecorded starts the operator behind a recorder.
 func (p *controlPlane) startRecorded(ctx context.Context, path string, arguments ...string) (*recorder, *program, error) {
 	to, errTo := rest.TransportFor(p.operator)
 	withToken, errToken := rest.TransportFor(rest.AnonymousClientConfig(p.operator))
@@ -93,9 +91,6 @@ func (r *recorder) count(request *http.Request) {
 	method := request.Method
 	if request.URL.Query().Has("watch") {
 		method = "WATCH"
-		if r.firstWatch.IsZero() {
-			r.firstWatch = time.Now()
-		}
 	}
 	r.requests = append(r.requests, method+" "+request.URL.Path)
 }
@@ -107,22 +102,11 @@ func (r *recorder) sent() []string {
 	return slices.Clone(r.requests)
 }
 
-// awaitWatch waits until the operator watches, and returns when it began to.
-func (r *recorder) awaitWatch(ctx context.Context) (began time.Time, err error) {
-	err = poll(ctx, 10*time.Millisecond, startTimeout, func(context.Context) (bool, error) {
-		r.lock.Lock()
-		defer r.lock.Unlock()
-		began = r.firstWatch
-		return !began.IsZero(), nil
-	})
-	return began, err
-}
-
 // record runs the operator until one Echo has converged, and keeps the operator's writes.
 func (b *benchmark) record(ctx context.Context) error {
 	b.say("recording the operator's writes for an Echo")
 	return onControlPlane(ctx, func(p *controlPlane) error {
-		b.recorded = newEcho(namespace, 99_999, podsPerEcho)
+		b.recorded = newEcho(99_999)
 		if err := p.client.Create(ctx, b.recorded); err != nil {
 			return err
 		}

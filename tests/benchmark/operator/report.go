@@ -47,15 +47,10 @@ func (b *benchmark) rows() []row {
 		{"CPU of all for an Echo that arrives", "arriving.operator.cpu.sum", "arriving.raw.cpu.sum", 1.35, "ms", 2},
 		{"CPU of the operator for an Echo that exists", "there.operator.cpu", "there.raw.cpu", noGoal, "ms", 2},
 		{"CPU of the operator for an Echo that arrives", "arriving.operator.cpu", "arriving.raw.cpu", noGoal, "ms", 2},
-		{"start to first watch, no Echo", "start.firstWatch", "start.bare.firstWatch", 1.3, "ms", 0},
-		{"start to first reconcile, 1 Echo", "start.firstReconcile", "start.bare.firstReconcile", 1.3, "s", 2},
-		{"start to first reconcile, " + echoes, "restart.firstReconcile", "restart.bare.firstReconcile", 1.3, "s", 2},
-		{"start to all reconciles, " + echoes, "restart.allReconciles", "", noGoal, "s", 2},
 		{"requests of a start, " + echoes, "restart.requests", "", 20, "", 0},
 		{"writes of a start, " + echoes, "restart.writes", "", 0, "", 0},
 		{"requests in 2 minutes at rest", "rest.requests", "", 0, "", 0},
 		{"requests for leases in 2 minutes at rest", "rest.leases", "", noGoal, "", 0},
-		{"RSS, 1 Echo", "start.resident", "", noGoal, "MB", 1},
 		{"RSS, " + echoes, "restart.resident", "", rss[0], "MB", 1},
 		{"RSS, " + echoes + " with 2 pods each", "restart.pods.resident", "", rss[1], "MB", 1},
 		{"failover, clean", "failover.clean", "", 2.5, "s", 2},
@@ -68,26 +63,10 @@ func (b *benchmark) rows() []row {
 			row{"CPU of the same, " + pods + " pods in the namespace", "noop." + pods + ".cpu", "", noGoal, "ms", 2},
 			row{"allocations of the same, " + pods + " pods in the namespace", "noop." + pods + ".allocations", "", 3500, "", 0})
 	}
-	return append(append(rows,
+	return append(rows,
 		row{"operator", "size.operator", "", 55, "MB", 1},
 		row{"echo server", "size.echoServer", "", 12, "MB", 1},
-		row{"kubectl-echo", "size.kubectlEcho", "", 42, "MB", 1}), clusterRows()...)
-}
-
-// clusterRows returns the rows of the life of an Echo on a cluster.
-func clusterRows() []row {
-	var rows []row
-	for _, phase := range []struct {
-		name                 string
-		requests, reconciles float64
-	}{{"create", noGoal, noGoal}, {"roll", 9, 6}, {"delete", noGoal, noGoal}} {
-		name, figure := "on a cluster, "+phase.name+": ", "cluster."+phase.name
-		rows = append(rows,
-			row{name + "requests for each Echo", figure + ".requests", "", phase.requests, "", 1},
-			row{name + "reconciles of each Echo", figure + ".reconciles", "", phase.reconciles, "", 1},
-			row{name + "CPU of the operator for each Echo, and of all", figure + ".cpu", figure + ".cpu.servers", noGoal, "ms", 1})
-	}
-	return rows
+		row{"kubectl-echo", "size.kubectlEcho", "", 42, "MB", 1})
 }
 
 // table returns the table of the measured rows. The values are medians, with ranges in parentheses.

@@ -22,38 +22,6 @@ func leaderElection() []string {
 	return []string{"--leader-elect", "--leader-election-namespace=" + namespace}
 }
 
-// start measures starts in a cluster without Echoes, and with one Echo.
-func (b *benchmark) start(ctx context.Context) error {
-	return onControlPlane(ctx, func(p *controlPlane) error {
-		for range 2*b.rounds + 1 {
-			for figure, path := range map[string]string{"start.firstWatch": b.manager, "start.bare.firstWatch": b.bare} {
-				if err := b.firstWatch(ctx, p, figure, path); err != nil {
-					return err
-				}
-			}
-		}
-		if err := errors.Join(p.createEchoes(ctx, 1), b.sendWrites(ctx, p)); err != nil {
-			return err
-		}
-		return b.starts(ctx, p, "start", 1)
-	})
-}
-
-// firstWatch measures the time until the operator, or the bare manager, starts its first watch.
-func (b *benchmark) firstWatch(ctx context.Context, p *controlPlane, figure, path string) error {
-	if err := p.quiet(ctx); err != nil {
-		return err
-	}
-	r, g, err := p.startRecorded(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer p.kill(g)
-	first, err := r.awaitWatch(ctx)
-	b.add(figure, milliseconds(first.Sub(g.began)))
-	return err
-}
-
 // restart measures starts with many converged Echoes, first without and then with pods.
 func (b *benchmark) restart(ctx context.Context) error {
 	b.say("creating %d converged Echoes", b.large)
@@ -61,7 +29,7 @@ func (b *benchmark) restart(ctx context.Context) error {
 		if err := errors.Join(p.createEchoes(ctx, b.large), b.sendWrites(ctx, p)); err != nil {
 			return err
 		}
-		if err := errors.Join(b.starts(ctx, p, "restart", b.large), b.rest(ctx, p)); err != nil {
+		if err := errors.Join(b.memory(ctx, p, "restart"), b.rest(ctx, p)); err != nil {
 			return err
 		}
 		b.say("creating two pods for each of %d Echoes", b.large)
@@ -73,51 +41,21 @@ func (b *benchmark) restart(ctx context.Context) error {
 			return err
 		}
 		p.kill(g)
-		for range b.rounds {
-			if err := b.memory(ctx, p, "restart.pods"); err != nil {
-				return err
-			}
-		}
-		return nil
+		return b.memory(ctx, p, "restart.pods")
 	})
 }
 
-// starts measures several starts of the operator and of the bare manager. It measures memory in separate starts, because reading the
-// metrics continually uses memory.
-func (b *benchmark) starts(ctx context.Context, p *controlPlane, name string, n int) error {
+// memory measures the memory of operators that have started and have been idle for a while.
+func (b *benchmark) memory(ctx context.Context, p *controlPlane, name string) error {
 	for range b.rounds {
-		if err := errors.Join(b.reconciles(ctx, p, name, b.manager, n), b.reconciles(ctx, p, name+".bare", b.bare, n),
-			b.memory(ctx, p, name)); err != nil {
+		if err := b.memoryOnce(ctx, p, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reconciles measures the time from a start until the first reconcile, and until all Echoes were reconciled.
-func (b *benchmark) reconciles(ctx context.Context, p *controlPlane, name, path string, n int) error {
-	if err := p.quiet(ctx); err != nil {
-		return err
-	}
-	g, err := p.start(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer p.kill(g)
-	if err := p.awaitReconciles(ctx, g, 1); err != nil {
-		return err
-	}
-	first := time.Since(g.began)
-	if err := p.awaitReconciles(ctx, g, n); err != nil {
-		return err
-	}
-	b.add(name+".firstReconcile", first.Seconds())
-	b.add(name+".allReconciles", time.Since(g.began).Seconds())
-	return nil
-}
-
-// memory measures the memory of the operator that has started and has been idle for a while.
-func (b *benchmark) memory(ctx context.Context, p *controlPlane, name string) error {
+func (b *benchmark) memoryOnce(ctx context.Context, p *controlPlane, name string) error {
 	g, err := p.startQuiet(ctx, b.manager)
 	if err != nil {
 		return err

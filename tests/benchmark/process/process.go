@@ -38,12 +38,8 @@ func MemoryOf(pid int) (Memory, error) {
 	if err != nil {
 		return Memory{}, err
 	}
-	return parseMemory(string(text))
-}
-
-func parseMemory(status string) (Memory, error) {
-	resident, errResident := kibibytes(status, "VmRSS:")
-	anonymous, errAnonymous := kibibytes(status, "RssAnon:")
+	resident, errResident := kibibytes(string(text), "VmRSS:")
+	anonymous, errAnonymous := kibibytes(string(text), "RssAnon:")
 	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
 }
 
