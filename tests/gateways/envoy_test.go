@@ -1,16 +1,8 @@
 package gateways
 
 import (
-	"cmp"
-	"fmt"
-	"net/netip"
 	"os"
-	"strconv"
 	"strings"
-	"testing"
-	"time"
-
-	"github.com/echo-operator/echo-operator/pathcheck"
 )
 
 // envoySettings are settings of Envoy that another program chooses. Each is a list of fields in JSON that begins with a comma.
@@ -88,72 +80,13 @@ func envoy(name string, s *envoySettings, facts []promise) gateway {
 "filter_chains": [{"filters": [{"name": "http",
 "typed_config": {` + typed + `network.http_connection_manager.v3.HttpConnectionManager",
 "stat_prefix": "http"` + s.manager + `,
-"http_filters": [FAULTS{"name": "router", "typed_config": {` + typed + `http.router.v3.Router"` + s.router + `}}],
+"http_filters": [{"name": "router", "typed_config": {` + typed + `http.router.v3.Router"` + s.router + `}}],
 "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"]` + s.host + `,
 "routes": [{"match": {"prefix": "/"}, "route": {"cluster": "echo"` + s.route + `}}]}]}}}]}]}],
 "clusters": [{"name": "echo"` + s.cluster + `, "load_assignment": {"cluster_name": "echo",
 "endpoints": [{"lb_endpoints": [{"endpoint": {"address": {"socket_address": {"address": "127.0.0.1", "port_value": ECHO_PORT}}}}]}]}}]}}`
 	program := os.Getenv("ENVOY")
 	return gateway{name: name, version: []string{program, "--version"}, facts: facts,
-		config: func(faults string) string { return strings.Replace(file, "FAULTS", faults, 1) },
+		config: func(string) string { return file },
 		run:    strings.Fields(program + " -c CONFIG --use-dynamic-base-id --concurrency 1 -l error")}
-}
-
-// TestEnvoy_faults examines Envoy while its fault filter aborts some of the requests. A fact with a value must have the value that it has
-// without faults. At 10 %, at least half of the facts must have a value. ENVOY_RUNS is the number of runs with each kind of fault.
-func TestEnvoy_faults(t *testing.T) {
-	if os.Getenv("ENVOY") == "" {
-		t.Skip("make test-envoy runs this test")
-	}
-	runs, err := strconv.Atoi(cmp.Or(os.Getenv("ENVOY_RUNS"), "1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range envoys()[1:] {
-		t.Run(g.name, func(t *testing.T) {
-			t.Parallel()
-			quiet := values(check(t, g.start(t, ""), "", ""))
-			for _, percent := range []int{1, 2, 10} {
-				for _, status := range []int{502, 503} {
-					faults := fmt.Sprintf(`{"name": "fault", "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault",
- "abort": {"http_status": %d, "percentage": {"numerator": %d, "denominator": "HUNDRED"}}}}, `, status, percent)
-					for run := range runs {
-						t.Run(fmt.Sprintf("%d %% of %d, run %d", percent, status, run), func(t *testing.T) {
-							t.Parallel()
-							compareWithFaults(t, g.start(t, faults), percent, quiet)
-						})
-					}
-				}
-			}
-		})
-	}
-}
-
-// values returns the values of the facts that are the same in each run.
-func values(r *pathcheck.Report) map[string]string {
-	all := map[string]string{}
-	for _, each := range r.Facts {
-		if !strings.HasPrefix(each.Name, "latency.") && each.Name != "path.errors" {
-			all[each.Name] = each.Value
-		}
-	}
-	return all
-}
-
-func compareWithFaults(t *testing.T, url string, percent int, quiet map[string]string) {
-	t.Helper()
-	report, err := pathcheck.Run(t.Context(), &pathcheck.Options{URL: url, Deadline: 2 * time.Minute, Source: netip.MustParseAddr(clientAddress)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := values(report)
-	for name, value := range got {
-		if quiet[name] != value {
-			t.Errorf("%s is %q, but %q without faults", name, value, quiet[name])
-		}
-	}
-	t.Logf("%d of %d facts, %d requests, %s; not tested: %v", len(got), len(quiet), report.Requests, report.Took, report.NotTested)
-	if percent == 10 && len(got) < len(quiet)/2 {
-		t.Errorf("%d of %d facts have a value: %s", len(got), len(quiet), report.Problem)
-	}
 }

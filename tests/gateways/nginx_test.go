@@ -32,9 +32,6 @@ http {
 				facts: map[string]string{"request.version": "HTTP/1.1", "response.stream": "streamed"}},
 			{setting: "proxy_http_version 1.1; proxy_request_buffering off;", groups: "body", facts: map[string]string{"body.request": "streamed"},
 				varies: "body.chunked"}, // nginx sets the length if the whole body arrives with the header
-			{setting: `if ($request_id ~ "^0[0-4]") { return 502; }`, groups: "request,body", facts: map[string]string{ // 2 % of requests fail
-				"request.methodOther": "refused TRACE", "request.headers.size": "4Ki", "request.url.size": "7Ki", "request.trailers": "dropped",
-				"body.max": "1Mi", "body.max.by": "proxy", "body.chunked": "length set", "body.range": "kept"}, spoils: true},
 			{setting: "proxy_buffering off;", groups: "response", facts: map[string]string{"response.stream": "streamed"}},
 			{setting: "proxy_set_header Host $http_host;", groups: "request", facts: map[string]string{"request.host": "kept"}},
 			{setting: "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;", groups: "client",
@@ -43,15 +40,6 @@ http {
 				facts: map[string]string{"client.address": "kept", "client.spoofable[X-Forwarded-For]": "not found"}},
 			{setting: "proxy_set_header X-Forwarded-Proto $scheme;", groups: "client",
 				facts: map[string]string{"client.proto": "reported", "client.spoofable[X-Forwarded-Proto]": "not found"}},
-			{setting: "proxy_set_header X-Forwarded-For 203.0.113.9;", groups: "client",
-				facts: map[string]string{"client.address": "replaced", "client.address.by": "X-Forwarded-For"}, spoils: true},
-			{setting: `proxy_set_header X-Forwarded-Proto "$scheme, http";`, groups: "client", facts: map[string]string{"client.proto": "list"},
-				spoils: true},
-			{setting: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade"; ` +
-				"proxy_set_header X-Forwarded-Proto wss;", groups: "websocket", facts: map[string]string{"websocket.proto": "wss"}, spoils: true},
-			{setting: "large_client_header_buffers 4 20k;", echo: []string{"ECHO_MAX_HEADER_BYTES=65536"}, groups: "request",
-				facts: map[string]string{"request.headers.size": "16Ki", "request.headers.size.by": "proxy"}, spoils: true},
-			{setting: "rewrite ^(.*)$ $1 break;", groups: "request", facts: map[string]string{"request.path.encodedSlash": "decoded"}, spoils: true},
 			{setting: "proxy_set_header X-Request-ID $request_id;", groups: "client",
 				facts: map[string]string{"client.requestID": "replaced, else generated"}},
 			{setting: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`, groups: "websocket",

@@ -1,21 +1,13 @@
 package gateways
 
-import (
-	"net/url"
-	"os"
-	"strings"
-	"testing"
-	"time"
-
-	"github.com/echo-operator/echo-operator/pathcheck"
-)
+import "strings"
 
 // squid returns Squid as an accelerator, which is its name for a reverse proxy.
 func squid() gateway {
 	const docs = "http://www.squid-cache.org/Versions/v5/cfgman/"
 	return gateway{
 		name: "Squid", version: []string{"squid", "-v"}, run: []string{"squid", "-N", "-f", "CONFIG", "-n", "gatewayPORT"},
-		varies: "body.chunked", // TestSquid_chunks shows why
+		varies: "body.chunked", // Squid sets Content-Length only if the end of the body arrives before it forwards the header
 		config: func(setting string) string {
 			login := ""
 			if strings.HasPrefix(setting, "login=") { // an option of cache_peer
@@ -60,49 +52,5 @@ shutdown_lifetime 0 seconds
 			{setting: "http_upgrade_request_protocols websocket allow all", groups: "websocket",
 				facts: map[string]string{"websocket.upgrade": "yes", "websocket.messages": "kept"}},
 		},
-	}
-}
-
-// TestSquid_chunks shows that Squid sets Content-Length only if the end of a chunked body arrives before Squid forwards the header.
-func TestSquid_chunks(t *testing.T) {
-	if os.Getenv("GATEWAYS") != "all" {
-		t.Skip("make test-gateways runs this test")
-	}
-	t.Parallel()
-	g := squid()
-	url := g.start(t, "")
-	const body = "1\r\nx\r\n0\r\n\r\n"
-	if a := send(t, url, head("POST", "/", "Transfer-Encoding: chunked")+body); a.Request.ContentLength != 1 {
-		t.Errorf("a body that arrives with the header has the length %d", a.Request.ContentLength)
-	}
-	// The Echo sends the interim response, so it has received the header.
-	request := head("POST", "/", "Transfer-Encoding: chunked", "Expect: 100-continue") + afterInterim + body
-	if a := send(t, url, request); a.Request.ContentLength != -1 {
-		t.Errorf("a body that arrives after the header has the length %d", a.Request.ContentLength)
-	}
-}
-
-// TestSquid_forwardProxy examines a path that begins at Squid as a forward proxy. Squid would change requests that it reads.
-func TestSquid_forwardProxy(t *testing.T) {
-	if os.Getenv("GATEWAYS") != "all" {
-		t.Skip("make test-gateways runs this test")
-	}
-	t.Parallel()
-	g := squid()
-	accelerator := g.config
-	g.config = func(setting string) string { return strings.Replace(accelerator(setting), " accel", "", 1) }
-	proxy, err := url.Parse(g.start(t, "always_direct allow all"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := pathcheck.Run(t.Context(), &pathcheck.Options{URL: "http://" + startEcho(t), Proxy: proxy, Deadline: 2 * time.Minute})
-	if err != nil || report.Problem != "" || report.Proxy != proxy.Host {
-		t.Fatalf("%v: %+v", err, report)
-	}
-	for name, want := range map[string]string{"request.http2": "HTTP/2.0", "request.headers.case": "kept", "request.headers.added": "none",
-		"body.chunked": "kept", "websocket.upgrade": "yes", "grpc.unary": "yes", "path.errors": "0", "client.address": "not known"} {
-		if got := valueOf(report, name); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
-		}
 	}
 }

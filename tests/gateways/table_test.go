@@ -63,9 +63,6 @@ func settings() string {
 	rows := ""
 	for _, g := range gateways() {
 		for _, each := range g.turns {
-			if each.spoils {
-				continue
-			}
 			var facts []string
 			for name, value := range each.facts {
 				facts = append(facts, fmt.Sprintf("`%s`: %s", name, value))

@@ -23,7 +23,6 @@ func varnish() gateway {
 		turns: []turn{
 			{setting: "", echo: []string{`ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"max-age=60"}]`}, groups: "response",
 				facts: map[string]string{"response.cached": "yes"}},
-			{setting: "sub vcl_recv { unset req.http.Range; }", groups: "body", facts: map[string]string{"body.range": "dropped"}, spoils: true},
 			{
 				setting: "sub vcl_recv { if (req.http.upgrade ~ \"(?i)websocket\") { return (pipe); } }\nsub vcl_pipe { set bereq.http.upgrade = " +
 					"req.http.upgrade; set bereq.http.connection = req.http.connection; }",
