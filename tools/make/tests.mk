@@ -128,11 +128,10 @@ e2e-monitoring: ## Have a real Prometheus monitor the operator on the test clust
 	@tools/make/suite apiserver ./tests/monitoring $(TESTFLAGS)
 
 .PHONY: e2e-gateways
-e2e-gateways: ## Run Echoes behind Traefik on the test cluster, and checks of it. 30 minutes, and 10 to build Traefik. Requires root.
+e2e-gateways: ## Run Echoes behind Traefik on the test cluster. 30 minutes, and 10 to build Traefik. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up images curl-image
-	@tools/make/prometheus-images
 	@tools/make/push-tool traefik traefik docker.io/library/traefik:v3.6.1
 	@KUBECONFIG=$$($(CLUSTER) kubeconfig) tools/make/deploy
 	@tools/make/suite apiserver ./tests/gateways/traefik $(TESTFLAGS)
