@@ -51,22 +51,3 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 		t.Error("a process outside the cluster was killed")
 	}
 }
-
-func TestAllConfigurationFilesCanBeWritten(t *testing.T) {
-	s := realSettings(".", t.TempDir())
-	entries, err := configFiles.ReadDir("config")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if err := s.write(entry.Name(), entry.Name()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestUnescape(t *testing.T) {
-	if got := unescape(`/a\040b\134c`); got != `/a b\c` {
-		t.Errorf("got %q", got)
-	}
-}

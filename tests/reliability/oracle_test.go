@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -128,18 +129,10 @@ func (o outcome) brokenPromises() []string {
 
 // differences returns the differences between the final states of a run with faults and a run without faults.
 func (o outcome) differences(reference outcome) []string {
-	var found []string
-	for _, k := range slices.Sorted(maps.Keys(reference.state)) {
-		if o.state[k] != reference.state[k] {
-			found = append(found, k+" should be\n"+reference.state[k]+"\nand is\n"+o.state[k])
-		}
+	if diff := cmp.Diff(reference.state, o.state); diff != "" {
+		return []string{"the final state differs (-without faults, +with faults):\n" + diff}
 	}
-	for _, k := range slices.Sorted(maps.Keys(o.state)) {
-		if _, wanted := reference.state[k]; !wanted {
-			found = append(found, k+" should not exist, but is\n"+o.state[k])
-		}
-	}
-	return found
+	return nil
 }
 
 // writes returns the requests in a run that change objects.
