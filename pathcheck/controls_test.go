@@ -8,28 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/probe"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
-
-// TestRun_replacedRefusal checks that an Echo that rejects a control is not mistaken for an Echo that allows the control, even if the path
-// replaces error pages.
-func TestRun_replacedRefusal(t *testing.T) {
-	address, _ := startEcho(t)
-	pages := changesResponses(func(r *http.Response) error {
-		if r.StatusCode == http.StatusBadRequest {
-			r.Header.Del(proof.ResponseHeader)
-			r.StatusCode = http.StatusBadGateway
-		}
-		return nil
-	})
-	if report := check(t, Options{URL: serve(t, pages(address)), Groups: []string{"response"}}); report.Problem != "" ||
-		report.fact("response.earlyHints") != nil {
-		t.Errorf("the report is %+v", report)
-	}
-}
 
 // TestRun_overMakesNoFacts ends runs early, and checks that the end is not mistaken for a fact about the path.
 func TestRun_overMakesNoFacts(t *testing.T) {

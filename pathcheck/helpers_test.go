@@ -1,75 +1,42 @@
 package pathcheck
 
 import (
-	"bufio"
+	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/echo-operator/echo-operator/echoserver/server"
 )
 
 // client127 is the address from which tests send requests. It differs from the address of the proxies.
 const client127 = "127.0.0.9"
 
-var programFolder string
-
-// program builds the echo server once for all tests.
-var program = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "pathcheck")
-	if err != nil {
-		return "", err
-	}
-	programFolder = folder
-	path := filepath.Join(folder, "echo-server")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "../cmd/echo-server")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", errors.Join(err, errors.New(string(output)))
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	_ = os.RemoveAll(programFolder)
-	os.Exit(code)
-}
-
 // startEcho starts an echo server with additional environment variables, and returns the server's addresses for HTTP and for HTTPS.
 func startEcho(t *testing.T, environ ...string) (address, secure string) {
 	t.Helper()
-	path, err := program()
+	s, err := server.ParseSettings("0", nil, append([]string{"ECHO_HTTP_ADDR=127.0.0.1:0", "ECHO_ADMIN_ADDR=127.0.0.1:0", "ECHO_DRAIN_DELAY=0s",
+		"ECHO_POD_NAMESPACE=shop", "ECHO_SERVICE_NAME=web", "ECHO_POD_NAME=web-1"}, environ...), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := exec.CommandContext(t.Context(), path, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--drain-delay=0s")
-	server.Env = append([]string{"ECHO_POD_NAMESPACE=shop", "ECHO_SERVICE_NAME=web", "ECHO_POD_NAME=web-1"}, environ...)
-	stderr, err := server.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Wait() }) // Wait fails because the process is killed
-	reader := bufio.NewReader(stderr)
-	line, err := reader.ReadBytes('\n')
+	output, writer := io.Pipe()
+	go func() {
+		_ = writer.CloseWithError(server.Run(t.Context(), s, "0", slog.New(slog.NewJSONHandler(writer, nil))))
+	}()
 	var first struct{ Address, HTTPS string }
-	if err != nil || json.Unmarshal(line, &first) != nil || first.Address == "" {
-		t.Fatalf("the echo server begins with %q, %v", line, err)
+	if err := json.NewDecoder(output).Decode(&first); err != nil || first.Address == "" {
+		t.Fatalf("the echo server begins with %+v, %v", first, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, reader) }() // until the server exits
+	go func() { _, _ = io.Copy(io.Discard, output) }() // until the server ends
 	return first.Address, first.HTTPS
 }
 
@@ -102,6 +69,16 @@ func serve(t *testing.T, h http.Handler) string {
 	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// serveTLS is like serve, but with TLS, for which the server has a self-signed certificate. config can be nil.
+func serveTLS(t *testing.T, h http.Handler, config *tls.Config) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(h)
+	server.EnableHTTP2, server.Config.ErrorLog, server.TLS = true, quiet, config
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
 }
 
 // check runs pathcheck with the given options, and returns the report.

@@ -68,45 +68,6 @@ func TestRun_strangers(t *testing.T) {
 	}
 }
 
-// TestRun_deserters examines servers that first prove that they are Echoes, and then respond like other servers. A run must stop after
-// twelve pairs without a proof, which show that the Echo no longer responds. Because a rate limit can also explain status 503, a run then
-// tries a lower pace first.
-func TestRun_deserters(t *testing.T) {
-	for _, proven := range []int64{1, 3, 20} {
-		for _, status := range []int{200, 302, 404, 503} {
-			t.Run(fmt.Sprintf("%d proofs, then %d", proven, status), func(t *testing.T) {
-				t.Parallel()
-				var received atomic.Int64
-				url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if received.Add(1) <= proven {
-						prove(w, r)
-					} else {
-						w.WriteHeader(status)
-					}
-				}))
-				report := check(t, Options{URL: url})
-				most := proven + 3*12
-				if status == 503 {
-					most += 5 * 12
-				}
-				if received.Load() > most {
-					t.Errorf("the server received %d requests, want at most %d", received.Load(), most)
-				}
-				if len(report.NotTested) == 0 || report.Requests > wire.MaxRequests {
-					t.Errorf("the report is %+v", report)
-				}
-			})
-		}
-	}
-}
-
-// prove adds an Echo's proof to a response.
-func prove(w http.ResponseWriter, r *http.Request) {
-	if nonce, as, ok := (proof.Echo{}).Respond(r.Header.Get(proof.RequestHeader)); ok {
-		w.Header().Set(proof.ResponseHeader, as.Sign(nonce, &proof.Claims{Status: 200, Method: r.Method}))
-	}
-}
-
 // provenHeader reads a request and returns the beginning of a response, including an Echo's proof.
 func provenHeader(c net.Conn) string {
 	buffer := make([]byte, 64<<10)

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -213,13 +212,10 @@ func TestRun_headersOnlyToTrustedServers(t *testing.T) {
 	address, _ := startEcho(t)
 	var received atomic.Int64
 	proxy := proxyTo(address, nothing)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		received.Add(1)
 		proxy.ServeHTTP(w, r)
-	}))
-	server.EnableHTTP2, server.Config.ErrorLog = true, quiet
-	server.StartTLS()
-	t.Cleanup(server.Close)
+	}), nil)
 	o := Options{URL: server.URL, Headers: []Header{{Name: "X-Api-Key", Value: "hunter2-hunter2"}}, Groups: []string{"tls", "request", "grpc"}}
 	if report := check(t, o); received.Load() > 0 || !strings.Contains(report.Problem, "--ca-file") {
 		t.Errorf("%d requests were sent: %s", received.Load(), report.Problem)
@@ -234,20 +230,15 @@ func TestCommand_certificate(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	folder := t.TempDir()
 	certificate := writeCertificate(t, folder)
-	server := httptest.NewUnstartedServer(proxyTo(address, nothing))
-	server.EnableHTTP2, server.Config.ErrorLog = true, quiet
-	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}
-	server.TLS.ClientCAs.AppendCertsFromPEM(certificate)
-	server.StartTLS()
-	t.Cleanup(server.Close)
+	clients := x509.NewCertPool()
+	clients.AppendCertsFromPEM(certificate)
+	server := serveTLS(t, proxyTo(address, nothing), &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients})
 	without, output := runCommand(t, server.URL)
 	if without.Problem == "" || !strings.Contains(output, "certificate required: use --cert") {
 		t.Errorf("without a certificate: %s", output)
 	}
-	page := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
-	page.TLS, page.Config.ErrorLog = &tls.Config{ClientAuth: tls.RequestClientCert}, quiet // as nginx, which responds with a page
-	page.StartTLS()
-	t.Cleanup(page.Close)
+	page := serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }),
+		&tls.Config{ClientAuth: tls.RequestClientCert}) // as nginx, which responds with a page
 	if without, output := runCommand(t, page.URL); !strings.Contains(without.Problem, "requests a client certificate: use --cert") {
 		t.Errorf("without a certificate: %s", output)
 	}

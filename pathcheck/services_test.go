@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -17,7 +16,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,19 +25,6 @@ import (
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
-
-// TestRun_cacheOfAll checks that a cached response to an earlier request is not mistaken for the response to a later one.
-func TestRun_cacheOfAll(t *testing.T) {
-	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
-	plain := func(r *http.Request) bool { return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/-/") }
-	report := check(t, Options{URL: serve(t, cacheOf(address, plain)), Groups: []string{"client", "request"},
-		Expect: []Expectation{expect("client.spoofable[X-Forwarded-For]", probe.NotFound)}})
-	if report.ExitCode() == 0 {
-		t.Error("the report claims that no one can spoof an address, but this is unknown")
-	}
-	expectFacts(t, report, map[string]string{"client.spoofable[X-Forwarded-For]": "", "client.requestID": "",
-		"request.query": probe.Kept})
-}
 
 func overHTTP2(address string) http.Handler {
 	proxy := proxyTo(address, nothing)
@@ -79,21 +64,14 @@ func TestRun_tls(t *testing.T) {
 	folder := t.TempDir()
 	authority := writeCertificate(t, folder)
 	address, secure := startEcho(t, "ECHO_TLS_ADDR=127.0.0.1:0", "ECHO_TLS_DIR="+folder)
-	terminating := httptest.NewUnstartedServer(proxyTo(address, nothing))
-	terminating.EnableHTTP2, terminating.Config.ErrorLog = true, quiet
-	terminating.StartTLS()
-	t.Cleanup(terminating.Close)
+	terminating := serveTLS(t, proxyTo(address, nothing), nil)
 	again := proxyTo(secure, nothing)
 	rewrite := again.Rewrite
 	again.Rewrite = func(r *httputil.ProxyRequest) { rewrite(r); r.Out.URL.Scheme = "https" }
 	again.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	both := httptest.NewTLSServer(again)
-	t.Cleanup(both.Close)
-	rsa := httptest.NewUnstartedServer(proxyTo(address, nothing))
-	rsa.TLS = &tls.Config{MaxVersion: tls.VersionTLS12,
-		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}} //nolint:gosec // the subject of the test
-	rsa.StartTLS()
-	t.Cleanup(rsa.Close)
+	both := serveTLS(t, again, &tls.Config{NextProtos: []string{"http/1.1"}})
+	rsa := serveTLS(t, proxyTo(address, nothing), &tls.Config{MaxVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}) //nolint:gosec // the subject of the test
 	passing := strings.Replace(echotest.Serve(t, func(c net.Conn) { pipe(c, secure) }), "http:", "https:", 1)
 	for name, c := range map[string]struct {
 		url   string
@@ -280,26 +258,6 @@ func alwaysCompress(r *http.Response) error {
 	return nil
 }
 
-// cacheOf returns a proxy that caches the responses to certain requests, keyed by URI.
-func cacheOf(address string, stores func(*http.Request) bool) http.Handler {
-	proxy, stored, mutex := proxyTo(address, nothing), map[string]*httptest.ResponseRecorder{}, sync.Mutex{}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !stores(r) {
-			proxy.ServeHTTP(w, r)
-			return
-		}
-		mutex.Lock()
-		defer mutex.Unlock()
-		first := stored[r.RequestURI]
-		if first == nil {
-			first = httptest.NewRecorder()
-			proxy.ServeHTTP(first, r)
-			stored[r.RequestURI] = first
-		}
-		respondAs(w, first)
-	})
-}
-
 // TestRun_silence checks that the verdict reports the part of the path that gave no response, and that the Service is queried even if the
 // request to the URL lasts until the deadline.
 func TestRun_silence(t *testing.T) {
@@ -312,36 +270,5 @@ func TestRun_silence(t *testing.T) {
 	report = check(t, Options{URL: open, Service: silent})
 	if v, err := verdict.Decode(string(report.Verdict())); err != nil || v.Problem == "" || v.Silent != "" || v.Address != "" {
 		t.Errorf("%v: the verdict on another server is %+v", err, v)
-	}
-}
-
-// TestRun_retriesByOtherPods sends requests through a path that retries a failed GET once, on another pod.
-func TestRun_retriesByOtherPods(t *testing.T) {
-	for _, c := range []struct {
-		pods   int
-		hidden string
-		want   string
-	}{
-		{1, "ECHO_IDENTITY=true", "1"}, {2, "ECHO_IDENTITY=true", "1"}, {3, "ECHO_IDENTITY=true", "1"},
-		{2, "ECHO_IDENTITY=false", "1"}, {2, "ECHO_RESPONSE_BODY=hello", "1"},
-	} {
-		t.Run(fmt.Sprintf("%d pods, %s", c.pods, c.hidden), func(t *testing.T) {
-			t.Parallel()
-			var proxies []http.Handler
-			for i := range c.pods {
-				address, _ := startEcho(t, fmt.Sprintf("ECHO_POD_NAME=web-%d", i), c.hidden)
-				proxies = append(proxies, proxyTo(address, nothing))
-			}
-			var number atomic.Int64
-			next := func() http.Handler { return proxies[int(number.Add(1))%c.pods] }
-			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.Contains(r.URL.RawQuery, "status=503") && r.Method == http.MethodGet {
-					next().ServeHTTP(httptest.NewRecorder(), r)
-				}
-				next().ServeHTTP(w, r)
-			}))
-			report := check(t, Options{URL: url, Groups: []string{"retries"}})
-			expectFacts(t, report, map[string]string{"retries.get": c.want})
-		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
 const (
@@ -41,8 +43,8 @@ func newNetwork() *network {
 func (n *network) listen(address string) *memoryListener {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	l := &memoryListener{address: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)), waiting: make(chan net.Conn, 64),
-		ended: make(chan struct{})}
+	l := &memoryListener{echotest.NewMemoryListener(), net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))}
+	l.Connections = make(chan net.Conn, 64)
 	n.listeners[address] = l
 	return l
 }
@@ -110,36 +112,20 @@ func (n *network) connect(ctx context.Context, from, to string, p line) (net.Con
 	}
 	n.open = append(n.open, near, far)
 	select {
-	case l.waiting <- far:
+	case l.Connections <- far:
 		return near, nil
-	case <-l.ended:
+	case <-l.Closed:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.address, Err: syscall.ECONNREFUSED}
 	}
 }
 
-// memoryListener implements net.Listener.
+// memoryListener is a listener with the address of a host.
 type memoryListener struct {
+	*echotest.MemoryListener
 	address net.Addr
-	waiting chan net.Conn
-	once    sync.Once
-	ended   chan struct{}
 }
 
 func (l *memoryListener) Addr() net.Addr { return l.address }
-
-func (l *memoryListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.waiting:
-		return c, nil
-	case <-l.ended:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *memoryListener) Close() error {
-	l.once.Do(func() { close(l.ended) })
-	return nil
-}
 
 // link is one direction of a line that connections share. A nil link is a line without limits.
 type link struct {

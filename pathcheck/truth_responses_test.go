@@ -33,12 +33,15 @@ func limitCases() []truthCase {
 	}
 	header := func(limit string, bytes, status int, truth string) truthCase {
 		return truthCase{name: "headers of up to " + limit, around: refuse(status, func(r *http.Request) bool { return size(r) > bytes }),
-			truth: truths{"request.headers.size": truth, "request.headers.size.by": "proxy", "request.headers.number.by": "Echo|proxy"}}
+			truth: truths{"request.headers.size": truth, "request.headers.size.by": "proxy", "request.headers.number.by": "Echo|proxy"},
+			shown: "request.headers.size request.headers.size.by"}
 	}
 	url := func(limit string, bytes, status int, truth string) truthCase {
 		return truthCase{name: "URLs of up to " + limit, around: refuse(status, func(r *http.Request) bool { return len(r.RequestURI) > bytes }),
 			truth: truths{"request.url.size": truth, "request.url.size.by": "proxy"}}
 	}
+	larger := header("50 KiB", 50<<10, 431, "48Ki..50Ki") // and an Echo with a higher limit
+	larger.echo = []string{"ECHO_MAX_HEADER_BYTES=65536"}
 	body := func(name, truth string, limit int64, how http.HandlerFunc) truthCase {
 		return truthCase{name: name, around: instead(how, func(r *http.Request) bool { return r.ContentLength > limit }),
 			truth: truths{"body.max": truth, "body.max.by": "proxy"}, vague: limit == 8<<20} // to repeat it would exceed the bytes of a run
@@ -53,6 +56,17 @@ func limitCases() []truthCase {
 	}
 	return []truthCase{
 		header("4 KiB", 4<<10, 431, "1Ki..4Ki"), header("8 KiB", 8<<10, 400, "4Ki..8Ki"), header("16 KiB", 16<<10, 502, "8Ki..16Ki"),
+		header("26 KiB", 26<<10, 431, "16Ki..26Ki"), // with the status of the Echo, but below its limit
+		larger,
+		{name: "headers of the proxy use up the Echo's limit", request: set("X-Amzn-Oidc-Data", strings.Repeat("x", 9<<10)),
+			truth: truths{"request.headers.size": "12Ki..22Ki", "request.headers.added": "X-Amzn-Oidc-Data", "client.removable": "not found"},
+			shown: "request.headers.size request.headers.size.by"},
+		{name: "a page for 431", response: func(r *http.Response) error {
+			if r.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
+				setBody(r, nil)
+			}
+			return nil
+		}, truth: truths{"request.headers.size.by": "unknown", "request.headers.number.by": "*"}, vague: true}, // so that any value is false
 		{name: "headers are cut at 3000 bytes", request: eachField(func(name string, values []string) (string, []string) {
 			return name, append([]string{values[0][:min(len(values[0]), 3000)]}, values[1:]...)
 		}), truth: truths{"request.headers.size": "1Ki..3000", "request.headers.size.by": "proxy"}},
@@ -199,6 +213,8 @@ func responseCases() []truthCase {
 		{name: "pages for 401 403 502 504", response: ownPage(401, 403, 502, 504),
 			truth: truths{"response.status": "replaced {401,403,502,504}"}},
 		{name: "bodies of errors are replaced", response: errorBodies, truth: truths{"response.status": "replaced *"}},
+		{name: "400 becomes 502, also of a refused control", echo: []string{"ECHO_CONTROLS=Safe"}, vague: true, response: status(400, 502),
+			truth: truths{"response.status": "replaced {400}", "response.earlyHints": "unknown"}}, // so that any value is false
 		{name: "404 becomes 200", response: status(404, 200), truth: truths{"response.status": "replaced {404}"}},
 		{name: "422 becomes 400", response: status(422, 400), truth: truths{"response.status": "replaced {422}"}},
 		{name: "http becomes https in bodies", response: editBody(replace("http", "https"))},
@@ -389,6 +405,7 @@ func retryCases() []truthCase {
 		return r.Method == http.MethodGet && err != nil && statusOf(err) == http.StatusGatewayTimeout
 	}
 	never := func(*http.Request, *http.Response, error) bool { return false }
+	retriedOnOneOfTwo := truths{"retries.get": "1", "loadBalancing.pods": "2", "loadBalancing.affinity": "none"}
 	mirror := func(_ *bench, t *http.Transport) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.ContentLength == 0 && !isUpgrade(r) && !strings.HasPrefix(r.URL.Path, "/-/") {
@@ -407,6 +424,10 @@ func retryCases() []truthCase {
 		{name: "everything is retried once on 503", transport: again(1, failed), truth: truths{"retries.get": "1", "retries.post": "1"}},
 		{name: "GET is retried on other pods", pods: 3, pick: inTurn, transport: again(1, failedGet),
 			truth: truths{"retries.get": "1", "loadBalancing.pods": "3", "loadBalancing.affinity": "none"}},
+		{name: "GET is retried on a pod that hides its identity", pods: 2, pick: inTurn, transport: again(1, failedGet),
+			echo: []string{"ECHO_IDENTITY=false"}, truth: retriedOnOneOfTwo, shown: "retries.get"},
+		{name: "GET is retried on a pod with a fixed body", pods: 2, pick: inTurn, transport: again(1, failedGet),
+			echo: []string{"ECHO_RESPONSE_BODY=hello"}, truth: retriedOnOneOfTwo, shown: "retries.get"},
 		{name: "everything is retried once on resets", transport: again(1, wasReset), truth: truths{"retries.reset": "1"}},
 		{name: "requests are mirrored", transport: mirror},
 		{name: "the proxy waits 12 s", transport: waits(12*time.Second, again(0, never)), truth: truths{"timeouts.response": "11s..13s"}},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,34 +141,36 @@ func TestGroup_perform_reasons(t *testing.T) {
 
 // TestEngine_control_slowsDown sends controls to a server that refuses requests above a rate.
 func TestEngine_control_slowsDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e, tokens, last := NewEngine(), 20.0, time.Now()
-		refused := 0
-		for i := range 300 {
-			if err := e.await(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			now := time.Now()
-			tokens, last = min(20, tokens+20*now.Sub(last).Seconds()), now
-			o := Outcome{Response: &wire.Response{Proven: true}, began: now}
-			if tokens < 1 {
-				o = Outcome{Response: &wire.Response{Status: 429}, Refusal: "429", began: now}
-				if i > 100 {
-					refused++
+	for _, status := range []int{429, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			e, tokens, last := NewEngine(), 20.0, time.Now()
+			refused := 0
+			for i := range 300 {
+				if err := e.await(t.Context()); err != nil {
+					t.Fatal(err)
 				}
-			} else {
-				tokens--
+				now := time.Now()
+				tokens, last = min(20, tokens+20*now.Sub(last).Seconds()), now
+				o := Outcome{Response: &wire.Response{Proven: true}, began: now}
+				if tokens < 1 {
+					o = Outcome{Response: &wire.Response{Status: status}, Refusal: strconv.Itoa(status), began: now}
+					if i > 100 {
+						refused++
+					}
+				} else {
+					tokens--
+				}
+				e.adapt(o)
+				if err := e.control(o); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Millisecond)
 			}
-			e.adapt(o)
-			if err := e.control(o); err != nil {
-				t.Fatal(err)
+			if refused > 0 || e.needed(1) > 5 {
+				t.Errorf("%d: %d requests are refused at a pace of one per %s, %d probes are needed", status, refused, e.pace, e.needed(1))
 			}
-			<-time.After(time.Millisecond)
-		}
-		if refused > 0 || e.needed(1) > 5 {
-			t.Errorf("%d requests are refused at a pace of one per %s, %d probes are needed", refused, e.pace, e.needed(1))
-		}
-	})
+		})
+	}
 }
 
 func TestEngine_control_endsWithoutTheEcho(t *testing.T) {
