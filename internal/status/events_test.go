@@ -2,10 +2,8 @@ package status
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -97,7 +95,6 @@ func TestWritten(t *testing.T) {
 	}{
 		"created":           {nil, deployment(2, "a"), []string{"Deployed"}},
 		"scaled":            {deployment(2, "a"), deployment(3, "a"), []string{"Scaled"}},
-		"scaled down":       {deployment(3, "a"), deployment(1, "a"), []string{"Scaled"}},
 		"updated":           {deployment(2, "a"), deployment(2, "b"), []string{"Updated"}},
 		"both":              {deployment(2, "a"), deployment(3, "b"), []string{"Scaled", "Updated"}},
 		"corrected a label": {deployment(2, "a"), deployment(2, "a"), nil},
@@ -121,12 +118,5 @@ func TestCompanionNotCreated_advisesOnServiceAccount(t *testing.T) {
 			Err: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "c", errors.New(words))}
 		want := message.Problem{Text: "The API server forbids the Pod c", Quote: `pods "c" is forbidden: ` + words, Advice: advice}
 		NewWithT(t).Expect(CompanionNotCreated(err).Note).To(Equal(want.String()))
-	}
-}
-
-func TestEventNote_fitsIntoEvent(t *testing.T) {
-	got := Transition{Note: strings.Repeat("é", 1000)}.EventNote()
-	if len(got) > maxNote || !strings.HasSuffix(got, "...") || !utf8.ValidString(got) {
-		t.Errorf("the note has %d bytes: %q", len(got), got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -210,20 +209,5 @@ func TestNotesOn(t *testing.T) {
 	} {
 		got := notesOn(support.Echo("ns", "x", c.change), c.seen)
 		NewWithT(t).Expect(strings.Join(got, "|")).To(Equal(strings.Join(c.want, "|")), name)
-	}
-}
-
-func TestRecord_keepsLatestDeployment(t *testing.T) {
-	g := NewWithT(t)
-	seen, older, newer := Observation{}, &appsv1.Deployment{}, &appsv1.Deployment{}
-	seen.Record(&corev1.Service{})
-	g.Expect(seen.Deployment).To(BeNil())
-	seen.Record(nil) // a child that does not exist
-	g.Expect(seen.Deployment).To(BeNil())
-	seen.Record(older)
-	seen.Record(newer) // as in the API server's response to the apply request
-	seen.Record(&corev1.Service{})
-	if seen.Deployment != newer {
-		t.Errorf("got %p, want %p", seen.Deployment, newer)
 	}
 }
