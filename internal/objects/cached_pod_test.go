@@ -21,12 +21,28 @@ import (
 // TestPodOf_readsOnlyCachedFields checks that the caches keep everything that Pod and LabeledPod hold, in pods with random fields. Each field
 // of the types must have a value in some pod, so that the test compares it.
 func TestPodOf_readsOnlyCachedFields(t *testing.T) {
-	fill := podFiller()
+	texts := []string{"", ContainerName, tlsVolume, "s", "ImagePullBackOff", "Error", string(corev1.PodFailed), string(corev1.PodRunning),
+		string(corev1.PodReady), string(corev1.PodScheduled), string(corev1.ConditionTrue), string(corev1.ConditionFalse), "ReplicaSet", "Pod",
+		v1.AppliedHashAnnotation} // the names and values that the operator looks for
+	random := rand.New(rand.NewSource(1))
+	text := func() string { return texts[random.Intn(len(texts))] }
+	fill := randfill.NewWithSeed(1).NilChance(.3).NumElements(1, 4).MaxDepth(10).Funcs(
+		func(s *string, _ randfill.Continue) { *s = text() },
+		func(i *int32, _ randfill.Continue) { *i = random.Int31n(2) },
+		func(t *metav1.Time, _ randfill.Continue) { *t = metav1.Unix(random.Int63n(9), 0) },
+		func(s *corev1.PodConditionType, _ randfill.Continue) { *s = corev1.PodConditionType(text()) },
+		func(s *corev1.ConditionStatus, _ randfill.Continue) { *s = corev1.ConditionStatus(text()) },
+		func(s *corev1.PodPhase, _ randfill.Continue) { *s = corev1.PodPhase(text()) },
+	)
 	seen := map[string]bool{}
 	for range 300 {
 		full := &corev1.Pod{}
 		fill.Fill(full)
-		makeOperators(full)
+		full.Labels = map[string]string{LabelName: checkNameValue, LabelInstance: full.Spec.NodeName, v1.CheckLabel: full.Spec.Hostname,
+			v1.CompanionLabel: full.Spec.Subdomain}
+		if owner := metav1.GetControllerOfNoCopy(full); owner != nil && owner.Kind == "Pod" { // random text would rarely match
+			full.Name = companionName(owner.Name, owner.UID)
+		}
 		for _, c := range []struct {
 			strip   func(any) (any, error)
 			convert func(*corev1.Pod) any
@@ -50,33 +66,6 @@ func TestPodOf_readsOnlyCachedFields(t *testing.T) {
 		if !filled {
 			t.Errorf("%s is empty in all pods", name)
 		}
-	}
-}
-
-// podFiller fills pods with random fields, and with the names and values that the operator looks for.
-func podFiller() *randfill.Filler {
-	texts := []string{"", ContainerName, tlsVolume, "s", "ImagePullBackOff", "Error", string(corev1.PodFailed), string(corev1.PodRunning),
-		string(corev1.PodReady), string(corev1.PodScheduled), string(corev1.ConditionTrue), string(corev1.ConditionFalse), "ReplicaSet", "Pod",
-		v1.AppliedHashAnnotation}
-	random := rand.New(rand.NewSource(1))
-	text := func() string { return texts[random.Intn(len(texts))] }
-	return randfill.NewWithSeed(1).NilChance(.3).NumElements(1, 4).MaxDepth(10).Funcs(
-		func(s *string, _ randfill.Continue) { *s = text() },
-		func(i *int32, _ randfill.Continue) { *i = random.Int31n(2) },
-		func(t *metav1.Time, _ randfill.Continue) { *t = metav1.Unix(random.Int63n(9), 0) },
-		func(s *corev1.PodConditionType, _ randfill.Continue) { *s = corev1.PodConditionType(text()) },
-		func(s *corev1.ConditionStatus, _ randfill.Continue) { *s = corev1.ConditionStatus(text()) },
-		func(s *corev1.PodPhase, _ randfill.Continue) { *s = corev1.PodPhase(text()) },
-	)
-}
-
-// makeOperators gives a pod the labels that the operator reads and, if a pod controls it, the name of a companion. Random text would rarely
-// match.
-func makeOperators(pod *corev1.Pod) {
-	pod.Labels = map[string]string{LabelName: checkNameValue, LabelInstance: pod.Spec.NodeName, v1.CheckLabel: pod.Spec.Hostname,
-		v1.CompanionLabel: pod.Spec.Subdomain}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "Pod" {
-		pod.Name = companionName(owner.Name, owner.UID)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -86,12 +85,9 @@ func TestCompanionPlan(t *testing.T) {
 		"companion lost a label":      {CompanionState{owner, echo, node, with(relabeled)}, early, "correct"},
 		"owner came back by its name": {CompanionState{labeledPod(reborn), echo, node, with()}, early, "remove create"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			plan, err := c.view.Plan(testConfig, Policy{MaxReplicas: 20}, c.now)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(describe(plan)).To(Equal(c.want))
-		})
+		plan, err := c.view.Plan(testConfig, Policy{MaxReplicas: 20}, c.now)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), name)
+		NewWithT(t).Expect(describe(plan)).To(Equal(c.want), name)
 	}
 }
 
@@ -110,26 +106,6 @@ func describe(plan CompanionPlan) string {
 		words = append(words, "EchoMissing")
 	}
 	return strings.Join(words, " ")
-}
-
-func TestLacksCompanion(t *testing.T) {
-	view := CompanionState{Owner: labeledPod()}
-	companion, ended := &Pod{}, labeledPod()
-	companion.Name = companionName(view.Owner.Name, view.Owner.UID)
-	ended.Phase = corev1.PodSucceeded
-	unscheduled := labeledPod()
-	unscheduled.NodeName = ""
-	for name, c := range map[string]struct {
-		view CompanionState
-		want bool
-	}{
-		"it lacks one":    {view, true},
-		"it has one":      {CompanionState{Owner: view.Owner, Companions: []*Pod{companion}}, false},
-		"it has no node":  {CompanionState{Owner: unscheduled}, false},
-		"it has finished": {CompanionState{Owner: ended}, false},
-	} {
-		NewWithT(t).Expect(c.view.LacksCompanion()).To(Equal(c.want), name)
-	}
 }
 
 func TestCompanionName(t *testing.T) {
@@ -153,20 +129,6 @@ func TestCompanionName(t *testing.T) {
 	if got, want := companionName("web-0", "1"), "web-0-echo-6b86b273ff"; got != want {
 		t.Errorf("the companion is called %s, want %s", got, want)
 	}
-}
-
-func TestCompanion_isSelectedOnlyByOperator(t *testing.T) {
-	g := NewWithT(t)
-	echo := support.EchoOfCompanions(func(e *v1.Echo) { e.Spec.PodLabels = v1.Labels{"app": "web"} })
-	pod := companionFor(t, labeledPod(), echo)
-	g.Expect(labels.SelectorFromSet(SelectorLabels(echo)).Matches(labels.Set(pod.Labels))).To(BeFalse(), "the Echo's Service and Deployment select a companion")
-	for key, value := range support.PodWithCompanionLabel().Labels {
-		if pod.Labels[key] == value {
-			t.Errorf("a companion has its owner's label %s", key)
-		}
-	}
-	g.Expect(pod.Labels["app"]).To(BeEmpty(), "a companion has the labels of the Echo's own pods")
-	g.Expect(ManagedSelector().Matches(labels.Set(pod.Labels))).To(BeTrue(), "the operator's cache does not hold companions")
 }
 
 func TestSplitPods(t *testing.T) {

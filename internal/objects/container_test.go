@@ -64,13 +64,6 @@ func TestResources_emptyOnesReplaceDefaults(t *testing.T) {
 	NewWithT(t).Expect(resources(&corev1.ResourceRequirements{}, true)).To(BeComparableTo(corev1ac.ResourceRequirements()))
 }
 
-func TestMetricsPort(t *testing.T) {
-	for port, want := range map[int32]int32{9089: 9090, 9090: 9091, 9091: 9090} {
-		ports := container(support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Port = port }), testConfig).Ports
-		NewWithT(t).Expect(*ports[1].ContainerPort).To(Equal(want), "listening on %d", port)
-	}
-}
-
 func TestPodSecurityContext_allowsPortsBelow1024(t *testing.T) {
 	tls := func(secret string, port int32) v1.EchoSpec {
 		return v1.EchoSpec{Port: 8080, TLS: &v1.EchoTLS{SecretName: secret, Port: port}}
@@ -88,15 +81,6 @@ func TestPodSecurityContext_allowsPortsBelow1024(t *testing.T) {
 		got := podSecurityContext(&c.spec)
 		NewWithT(t).Expect(got.Sysctls).To(HaveLen(c.sysctls), name)
 		NewWithT(t).Expect(*got.RunAsNonRoot).To(BeTrue(), name)
-	}
-}
-
-func TestContainerSecurity_meetsRestrictedStandard(t *testing.T) {
-	for _, readOnly := range []bool{true, false} {
-		got := containerSecurity(nil, readOnly)
-		if *got.AllowPrivilegeEscalation || *got.ReadOnlyRootFilesystem != readOnly || got.Capabilities.Drop[0] != "ALL" {
-			t.Errorf("with a read-only root %t: %+v", readOnly, got)
-		}
 	}
 }
 
@@ -180,8 +164,7 @@ func TestCompanion_differsOnlyInPlacement(t *testing.T) {
 	}
 }
 
-// TestNodeSelector_ownImages checks that pods with the operator's own images run on Linux nodes, unless the Echo selects another operating
-// system.
+// TestNodeSelector_ownImages checks that pods with the operator's images run on Linux, unless the Echo selects another operating system.
 func TestNodeSelector_ownImages(t *testing.T) {
 	const system = "kubernetes.io/os"
 	linux, labels := map[string]string{system: "linux"}, map[string]string{"a": "b"}
@@ -250,17 +233,13 @@ func TestDisruptionBudget(t *testing.T) {
 		want     *policyv1.PodDisruptionBudgetSpec
 	}{
 		"not configured":             {new(int32(2)), v1.EchoDisruptionBudget{}, budget(1)},
-		"enabled":                    {new(int32(2)), v1.EchoDisruptionBudget{Enabled: new(true)}, budget(1)},
 		"more":                       {new(int32(4)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, budget(3)},
 		"as many as replicas":        {new(int32(3)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, nil},
-		"more than replicas":         {new(int32(2)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(3))}, nil},
 		"replicas not given":         {nil, v1.EchoDisruptionBudget{}, nil},
 		"one replica":                {new(int32(1)), v1.EchoDisruptionBudget{}, nil},
 		"one replica to be kept":     {new(int32(1)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(0))}, budget(0)},
-		"no replica":                 {new(int32(0)), v1.EchoDisruptionBudget{}, nil},
 		"no replica, no unavailable": {new(int32(0)), v1.EchoDisruptionBudget{MaxUnavailable: new(int32(0))}, nil},
 		"none":                       {new(int32(2)), v1.EchoDisruptionBudget{Enabled: new(true), MaxUnavailable: new(int32(0))}, budget(0)},
-		"disabled":                   {new(int32(9)), v1.EchoDisruptionBudget{Enabled: new(false)}, nil},
 		"disabled with a value":      {new(int32(9)), v1.EchoDisruptionBudget{Enabled: new(false), MaxUnavailable: new(int32(3))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,6 @@ func TestIngress_tls(t *testing.T) {
 		want    string // the expected host and Secret
 	}{
 		"without TLS":                          {v1.EchoIngress{Host: "a"}, false, "no entry"},
-		"with a Secret":                        {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, false, "[a] s"},
-		"with a Secret, for Routes":            {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, true, "[a] s"},
 		"with a Secret, for all hosts":         {v1.EchoIngress{TLS: &v1.EchoIngressTLS{Enabled: new(true), SecretName: "s"}}, false, "[] s"},
 		"with the default certificate":         {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, false, "[a] "},
 		"with the default certificate, Routes": {v1.EchoIngress{Host: "a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, true, "[] "},
@@ -87,16 +85,12 @@ func TestNoRoute(t *testing.T) {
 		"a wildcard and default certificate": {v1.EchoIngress{Host: "*.a", TLS: &v1.EchoIngressTLS{Enabled: new(true)}}, false, "default certificate"},
 	} {
 		ingress := builtIngress(t, c.ingress, true)
-		if got := routeFor(ingress, c.secret); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		NewWithT(t).Expect(routeFor(ingress, c.secret)).To(Equal(c.want), name)
 		c.ingress.Enabled = new(true)
 		echo := support.Echo("ns", "x", func(e *v1.Echo) { e.Spec.Ingress = &c.ingress })
 		if got, want := NoRoute(echo, Config{Routes: true}), routeFor(ingress, true) == "no Route"; (got != "") != want {
 			t.Errorf("%s: the message is %q", name, got)
 		}
-		if got := NoRoute(echo, Config{}); got != "" {
-			t.Errorf("%s, where no Routes are served: the message is %q", name, got)
-		}
+		NewWithT(t).Expect(NoRoute(echo, Config{})).To(BeEmpty(), name)
 	}
 }

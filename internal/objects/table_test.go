@@ -53,8 +53,7 @@ func liveChild[T any](t *testing.T, echo *v1.Echo, config Config) *T {
 	return nil
 }
 
-// TestDesired_returnsDesiredChildren compares the children of Echoes with the files in testdata. With UPDATE=1, it rewrites these files, so that the changes can
-// be reviewed.
+// TestDesired_returnsDesiredChildren compares the children of Echoes with the files in testdata. UPDATE=1 rewrites these files.
 func TestDesired_returnsDesiredChildren(t *testing.T) {
 	config := Config{
 		Images: Images{EchoServer: "quay.io/echo-operator/echo-server:v1",
@@ -125,7 +124,7 @@ func TestDesired_omitsDisabledChildren(t *testing.T) {
 	}
 }
 
-// TestTable_rows checks that each row has the Go type for its kind, and that each kind has exactly one row.
+// TestTable_rows checks that each row has the Go type for its kind and names a field, and that each kind has exactly one row.
 func TestTable_rows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Table() {
@@ -135,19 +134,13 @@ func TestTable_rows(t *testing.T) {
 			t.Errorf("the row of %s has an object of type %T, or is there twice", k.Kind, object)
 		}
 		seen[k.Kind] = true
-	}
-}
-
-func TestFieldOf(t *testing.T) {
-	for _, k := range Table() {
 		if FieldOf(k.Kind) != k.Field || k.Field == "" {
 			t.Errorf("messages about a %s name no field of an Echo: set Field in its row", k.Kind)
 		}
 	}
 }
 
-// TestTable_everyField checks that an Echo with support.EveryField has a child of each kind. Most tests rely on this Echo to cover all
-// kinds.
+// TestTable_everyField checks that an Echo with support.EveryField has a child of each kind. Most tests rely on this.
 func TestTable_everyField(t *testing.T) {
 	all, err := Desired(support.Echo("ns", "x", support.EveryField), Config{Images: Images{EchoServer: "i"}, Served: allServed()})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -207,19 +200,6 @@ func TestDesired_isDeterministic(t *testing.T) {
 			NewWithT(t).Expect(again.Desired).To(BeComparableTo(all[i].Desired), "a %s differs from the one before", again.Kind)
 		}
 		NewWithT(t).Expect(echo).To(BeComparableTo(before), "the Echo itself, which belongs to the cache, was changed")
-	}
-}
-
-func TestError_includesAdvice(t *testing.T) {
-	for want, err := range map[string]error{
-		"replicas: too many":             &InvalidSpecError{Message: "replicas: too many"},
-		"The pods are wrong: no. Change": &InvalidSpecError{Message: "The pods are wrong", Quote: "no", Advice: "Change"},
-		"The Service x already exists, was not created for this Echo, and is not changed. Delete it.": &NameConflictError{
-			Kind: "Service", Name: "x", For: "Echo", Advice: "Delete it."},
-		"The Pod web-0-echo-1 already exists, was not created for this pod, and is not changed. Rename it.": &NameConflictError{
-			Kind: "Pod", Name: "web-0-echo-1", For: "pod", Advice: "Rename it."},
-	} {
-		NewWithT(t).Expect(err.Error()).To(Equal(want))
 	}
 }
 
