@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -24,18 +23,28 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
+// checkedEcho returns an Echo with the check "path", which its status names.
+func checkedEcho(changes ...func(*v1.Echo)) *v1.Echo {
+	return StoredEcho(append([]func(*v1.Echo){func(e *v1.Echo) {
+		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
+		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
+	}}, changes...)...)
+}
+
+// checkReconciler returns a reconciler for a fake cluster, and a function that reconciles the checks of the Echo "x" once.
+func checkReconciler(t *testing.T, w *World) (*CheckReconciler, func() (ctrl.Result, error)) {
+	w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
+	r := &CheckReconciler{Dependencies: w.Dependencies}
+	return r, func() (ctrl.Result, error) { return r.Reconcile(t.Context(), requestForEcho()) }
+}
+
 // reconcileChecks reconciles the checks of the Echo "x". It returns the writes, and the names of the checks in the resulting status.
 func reconcileChecks(t *testing.T, w *World) (writes, named []string, next ctrl.Result) {
 	t.Helper()
-	g := NewWithT(t)
-	w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
-	r := &CheckReconciler{Dependencies: w.Dependencies}
-	key := client.ObjectKey{Namespace: "ns", Name: "x"}
-	next, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
-	g.Expect(err).NotTo(HaveOccurred())
-	echo := &v1.Echo{}
-	g.Expect(w.Server.Get(t.Context(), key, echo)).To(Succeed())
-	for _, check := range echo.Status.Checks {
+	_, run := checkReconciler(t, w)
+	next, err := run()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, check := range w.Current(t).Status.Checks {
 		named = append(named, check.Name)
 	}
 	return w.Writes, named, next
@@ -50,10 +59,7 @@ func ownedCronJob(owner client.Object) *batchv1.CronJob {
 }
 
 func TestCheckReconciler_namesCheckBeforeCreatingCronJob(t *testing.T) {
-	check := func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
-	}
-	w := New(t, StoredEcho(check))
+	w := New(t, checkedEcho(func(e *v1.Echo) { e.Status.Checks = nil }))
 	if writes, named, _ := reconcileChecks(t, w); !slices.Equal(writes, []string{"patch status"}) || !slices.Equal(named, []string{"path"}) {
 		t.Errorf("the first reconcile wrote %v, and the status names %v", writes, named)
 	}
@@ -65,10 +71,7 @@ func TestCheckReconciler_namesCheckBeforeCreatingCronJob(t *testing.T) {
 
 // TestCheckReconciler_readsServiceOfEcho checks that a check connects to the Service unless only the pods on the check's node would respond.
 func TestCheckReconciler_readsServiceOfEcho(t *testing.T) {
-	echo := StoredEcho(func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-	})
+	echo := checkedEcho()
 	for policy, connects := range map[corev1.ServiceInternalTrafficPolicy]bool{"Cluster": true, "Local": false} {
 		service := OwnedService(echo)
 		service.Spec.InternalTrafficPolicy = &policy
@@ -82,10 +85,7 @@ func TestCheckReconciler_readsServiceOfEcho(t *testing.T) {
 func TestCheckReconciler_proxy(t *testing.T) {
 	for proxy, want := range map[string][]corev1.EnvVar{"": nil, "http://u:secret@proxy:3128": nil,
 		"http://proxy:3128": {{Name: "HTTP_PROXY", Value: "http://proxy:3128"}}} {
-		w := New(t, StoredEcho(func(e *v1.Echo) {
-			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://shop.example.com", DeadlineSeconds: 60}}
-			e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-		}))
+		w := New(t, checkedEcho(func(e *v1.Echo) { e.Spec.Checks[0].URL = "http://shop.example.com" }))
 		w.Dependencies.Policy.AnyCheckURL, w.Dependencies.Proxies.HTTPProxy = true, proxy
 		NewWithT(t).Expect(appliedContainer(t, w).Env).To(Equal(want), proxy)
 	}
@@ -104,8 +104,7 @@ func appliedContainer(t *testing.T, w *World) corev1.Container {
 	return job.Spec.JobTemplate.Spec.Template.Spec.Containers[0]
 }
 
-// TestCheckReconciler_refusesCheck checks that a check has no CronJob if its pods violate the operator's Pod Security Standard, or if one of
-// its fields is not valid.
+// TestCheckReconciler_refusesCheck checks that a check has no CronJob if its pods violate the standard or a field is not valid.
 func TestCheckReconciler_refusesCheck(t *testing.T) {
 	baseline, err := objects.NewPodSecurity("baseline")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -117,15 +116,10 @@ func TestCheckReconciler_refusesCheck(t *testing.T) {
 		"an unknown group":    func(e *v1.Echo) { e.Spec.Checks[0].Groups = []string{"others"} },
 		"an invalid schedule": func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "TZ=UTC" }, // the cron library panics if it parses this
 	} {
-		w := New(t, StoredEcho(func(e *v1.Echo) {
-			e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
-			e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-		}, change))
-		w.Dependencies.Images.PathCheck = "quay.io/echo-operator/echo-operator-pathcheck:v1"
+		w := New(t, checkedEcho(change))
 		w.Dependencies.Policy.PodSecurity, w.Dependencies.Policy.AnyCheckURL = baseline, true
-		r := &CheckReconciler{Dependencies: w.Dependencies}
-		_, err := r.Reconcile(t.Context(), ctrl.Request{Namespace: "ns", Name: "x"})
-		if !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
+		_, run := checkReconciler(t, w)
+		if _, err := run(); !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
 			t.Errorf("%s: the reconcile wrote %v: %v", name, w.Writes, err)
 		}
 	}
@@ -134,25 +128,18 @@ func TestCheckReconciler_refusesCheck(t *testing.T) {
 // TestCheckReconciler_reportsRejectedCronJob checks that a CronJob that the API server rejects affects only the status of its check.
 func TestCheckReconciler_reportsRejectedCronJob(t *testing.T) {
 	g := NewWithT(t)
-	w := New(t, StoredEcho(func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc"}}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-	}))
-	w.Dependencies.Images.PathCheck, w.Dependencies.Policy.AnyCheckURL = "quay.io/echo-operator/echo-operator-pathcheck:v1", true
+	w := New(t, checkedEcho())
 	w.FailOn("apply CronJob", apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "CronJob"}, pathCronJob,
 		field.ErrorList{field.Invalid(field.NewPath("spec", "schedule"), "@hourly", "not today")}))
-	r, key := &CheckReconciler{Dependencies: w.Dependencies}, client.ObjectKey{Namespace: "ns", Name: "x"}
-	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
-	g.Expect(err).To(HaveOccurred())
-	echo := &v1.Echo{}
-	g.Expect(w.Server.Get(t.Context(), key, echo)).To(Succeed())
+	_, run := checkReconciler(t, w)
+	g.Expect(run()).Error().To(HaveOccurred())
+	echo := w.Current(t)
 	g.Expect(echo.Status.Checks).To(ConsistOf(And(HaveField("Result", v1.CheckUnknown), HaveField("Message", HavePrefix(
 		"The check cannot run. The API server rejects the CronJob "+pathCronJob+`: "spec.schedule: Invalid value: '@hourly': not today".`)))))
 	g.Expect(echo.Status.Conditions).To(ConsistOf(And(HaveField("Type", v1.ConditionPathsHealthy), HaveField("Reason", "CheckUnknown"))))
 }
 
-// TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server confirms that the check's
-// CronJob is gone.
+// TestPrune_deletesCronJobMissingFromCache checks that the status names a former check until the API server has no CronJob of it.
 func TestPrune_deletesCronJobMissingFromCache(t *testing.T) {
 	echo := StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
@@ -178,10 +165,7 @@ func cacheLacksCronJobs(w *World) {
 }
 
 func TestCheckReconciler_reportsHeldCronJob(t *testing.T) {
-	echo := StoredEcho(func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://x.ns.svc", DeadlineSeconds: 60}}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-	})
+	echo := checkedEcho()
 	job := ownedCronJob(echo)
 	job.DeletionTimestamp, job.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
 	w := New(t, echo, job)
@@ -190,25 +174,18 @@ func TestCheckReconciler_reportsHeldCronJob(t *testing.T) {
 		HavePrefix("The check cannot run. The CronJob "+pathCronJob+" is being deleted, but still has the finalizer example.org/theirs."))))
 }
 
-// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob that the cache no longer holds because another client
-// removed its label.
+// TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob whose label another client removed.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
-	echo := StoredEcho(func(e *v1.Echo) {
-		e.Spec.Checks = []v1.EchoCheck{{Name: "path", Schedule: "@hourly", URL: "http://elsewhere", DeadlineSeconds: 60}}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}}
-	})
+	echo := checkedEcho(func(e *v1.Echo) { e.Spec.Checks[0].URL = "http://elsewhere" })
 	w := NewLate(t, []client.Object{echo}, []client.Object{echo, ownedCronJob(echo)})
 	cacheLacksCronJobs(w)
-	r := &CheckReconciler{Dependencies: w.Dependencies}
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !errors.Is(err,
-		reconcile.TerminalError(nil)) ||
-		!slices.Contains(w.Writes, "delete "+pathCronJob) {
+	_, run := checkReconciler(t, w)
+	if _, err := run(); !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Contains(w.Writes, "delete "+pathCronJob) {
 		t.Errorf("the reconcile wrote %v, and returned %v", w.Writes, err)
 	}
 }
 
-// TestPrune_keepsForeignCronJob checks that the removal of a check does not delete a CronJob that has the expected name but belongs to
-// another owner.
+// TestPrune_keepsForeignCronJob checks that the removal of a check keeps a CronJob that has the expected name, but another owner.
 func TestPrune_keepsForeignCronJob(t *testing.T) {
 	echo := StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
 	w := New(t, echo, ownedCronJob(StoredEcho(func(e *v1.Echo) { e.UID = "another" })))
@@ -217,34 +194,26 @@ func TestPrune_keepsForeignCronJob(t *testing.T) {
 	}
 }
 
-// TestCheckReconciler_retriesDespiteRejectedCheck checks that one check is retried after a transient failure even if another check of the Echo
-// is not allowed.
+// TestCheckReconciler_retriesDespiteRejectedCheck checks that a check is retried even if another check of the Echo is not allowed.
 func TestCheckReconciler_retriesDespiteRejectedCheck(t *testing.T) {
-	echo := StoredEcho(func(e *v1.Echo) {
-		e.Spec.Replicas, e.Spec.Service.Port = new(int32(1)), 80
-		for _, url := range []string{"http://elsewhere", "http://x.ns.svc"} {
-			e.Spec.Checks = append(e.Spec.Checks,
-				v1.EchoCheck{Name: strings.Trim(url, "htp:/."), Schedule: "@hourly", URL: url, DeadlineSeconds: 60})
-		}
-		e.Status.Checks = []v1.EchoCheckStatus{{Name: e.Spec.Checks[0].Name}, {Name: e.Spec.Checks[1].Name}}
+	echo := checkedEcho(func(e *v1.Echo) {
+		e.Spec.Checks = append([]v1.EchoCheck{{Name: "other", Schedule: "@hourly", URL: "http://elsewhere"}}, e.Spec.Checks...)
+		e.Status.Checks = append(e.Status.Checks, v1.EchoCheckStatus{Name: "other"})
 	})
 	w := New(t, echo)
-	w.Dependencies.Images.PathCheck = "pathcheck:v1"
 	w.FailOn("apply CronJob", apierrors.NewInternalError(errors.New("request timed out")))
-	r := &CheckReconciler{Dependencies: w.Dependencies}
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)}); !apierrors.IsInternalError(err) ||
-		errors.Is(err, reconcile.TerminalError(nil)) {
+	r, run := checkReconciler(t, w)
+	if _, err := run(); !apierrors.IsInternalError(err) || errors.Is(err, reconcile.TerminalError(nil)) {
 		t.Errorf("the reconcile returned %v", err)
 	}
 	NewWithT(t).Expect(w.Server.Delete(t.Context(), echo)).To(Succeed())
-	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
+	_, err := run()
 	if _, remembered := r.failures.of.Load(client.ObjectKeyFromObject(echo)); err != nil || remembered {
 		t.Errorf("the operator still remembers the failures of a deleted Echo: %v", err)
 	}
 }
 
-// TestCheckReconciler_tryPod checks that tryPod creates nothing, and that it reports only rejections that Kubernetes' controllers would also
-// get.
+// TestCheckReconciler_tryPod checks that tryPod creates nothing, and reports only rejections that Kubernetes' controllers would also get.
 func TestCheckReconciler_tryPod(t *testing.T) {
 	forbidden := func(words string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(words))

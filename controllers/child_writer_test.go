@@ -21,11 +21,18 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-// replacing returns a writer whose Compare function requests the replacement of every child.
-func replacing(w *World) *childWriter {
-	return &childWriter{client: w.Server, compare: func(objects.Child, client.Object) (apply.Difference, error) {
-		return apply.Difference{Replace: true}, nil
-	}}
+// comparing returns a writer that finds the given difference between every child and its live object.
+func comparing(w *World, difference apply.Difference) *childWriter {
+	return &childWriter{client: w.Server, compare: func(objects.Child, client.Object) (apply.Difference, error) { return difference, nil }}
+}
+
+func TestChildWriter_writesNothingIfSameOrUnwanted(t *testing.T) {
+	g, w := NewWithT(t), New(t)
+	unwanted, writer := service(t), comparing(w, apply.Difference{None: true})
+	unwanted.Desired = nil
+	g.Expect(writer.ensure(t.Context(), service(t), OwnedService(StoredEcho()))).NotTo(BeNil())
+	g.Expect(writer.ensure(t.Context(), unwanted, nil)).To(BeNil())
+	g.Expect(w.Writes).To(BeNil())
 }
 
 // TestChildWriter_replacesOnlyIfAccepted checks that a working Service is not deleted if the API server would reject its replacement. A
@@ -51,7 +58,7 @@ func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 			g := NewWithT(t)
 			w, live := New(t, OwnedService(StoredEcho())), OwnedService(StoredEcho())
 			g.Expect(w.Server.Get(t.Context(), client.ObjectKeyFromObject(live), live)).To(Succeed())
-			writer := replacing(w)
+			writer := comparing(w, apply.Difference{Replace: true})
 			var asked []string
 			writer.client = interceptor.NewClient(w.Server, interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, object client.Object, given ...client.CreateOption) error {
@@ -74,7 +81,7 @@ func TestChildWriter_waitsForDeletion(t *testing.T) {
 	g := NewWithT(t)
 	w, live := New(t), OwnedService(StoredEcho())
 	live.Finalizers, live.DeletionTimestamp = []string{"example.org/theirs"}, &metav1.Time{Time: w.Dependencies.Now()}
-	writer := replacing(w)
+	writer := comparing(w, apply.Difference{Replace: true})
 	g.Expect(writer.ensure(t.Context(), service(t), live)).Error().NotTo(HaveOccurred())
 	g.Expect(w.Writes).To(BeNil())
 }
@@ -112,13 +119,6 @@ func TestApplyChild_forcesOnlyExistingObjects(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestApplyChild_namesObjectInError(t *testing.T) {
-	w := New(t)
-	w.Fail = func(string) error { return errors.New("no") }
-	_, err := applyChild(t.Context(), w.Server, service(t), nil)
-	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("Service ns/x cannot be applied: no")))
 }
 
 func TestDeleteChild(t *testing.T) {

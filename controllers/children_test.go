@@ -10,12 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
-	"k8s.io/client-go/applyconfigurations"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -36,47 +31,6 @@ func TestConverge_writesNothingIfRejectedOrPaused(t *testing.T) {
 		if w.Writes != nil || c.refused != errors.As(err, new(*objects.InvalidSpecError)) {
 			t.Errorf("%s: the reconcile wrote %v: %v", name, w.Writes, err)
 		}
-	}
-}
-
-// applied returns a child as the API server stores it after an apply.
-func applied(t *testing.T, c objects.Child) client.Object {
-	t.Helper()
-	g := NewWithT(t)
-	types := applyconfigurations.NewTypeConverter(clientgoscheme.Scheme)
-	server := managedfieldstest.NewTestFieldManager(types, c.Desired.GroupVersionKind())
-	g.Expect(server.Apply(c.Desired.DeepCopy(), objects.FieldOwner, true)).To(Succeed())
-	object := c.NewObject()
-	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(server.Live().(*unstructured.Unstructured).Object, object)).To(Succeed())
-	return object
-}
-
-func TestEnsure(t *testing.T) {
-	desired := applied(t, service(t))
-	unwanted := service(t)
-	unwanted.Desired = nil
-	for name, c := range map[string]struct {
-		child  objects.Child
-		live   client.Object
-		writes []string
-	}{
-		"missing":           {service(t), nil, []string{"apply Service"}},
-		"different":         {service(t), OwnedService(StoredEcho()), []string{"apply Service"}},
-		"as desired":        {service(t), desired, nil},
-		"unwanted":          {unwanted, OwnedService(StoredEcho()), []string{"delete x"}},
-		"unwanted, missing": {unwanted, nil, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			var there []client.Object
-			if c.child.Desired == nil && c.live != nil {
-				there = append(there, c.live)
-				c.live.SetResourceVersion("999") // the fake API server's first resource version
-			}
-			w, ensured := New(t, there...), ensuredChild{child: c.child, before: c.live}
-			g.Expect(echoReconciler(w).ensureChild(t.Context(), StoredEcho(), &ensured)).To(Succeed())
-			g.Expect(w.Writes).To(HaveExactElements(c.writes))
-		})
 	}
 }
 
@@ -210,8 +164,7 @@ func routed(e *v1.Echo) {
 	e.Spec.Gateway = &v1.EchoGateway{Enabled: new(true), ParentRefs: []v1.EchoGatewayReference{{Name: "public"}}}
 }
 
-// TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts only minutes
-// later.
+// TestEnsureAll_reportsKindNoLongerServed checks that the other children are still created, because the operator restarts later.
 func TestEnsureAll_reportsKindNoLongerServed(t *testing.T) {
 	kind := schema.GroupResource{Group: "gateway.networking.k8s.io", Resource: "httproutes"}
 	denied := &apierrors.StatusError{}

@@ -123,8 +123,8 @@ func TestCompanionReconciler_stopsAtEachFailedRead(t *testing.T) {
 	count := New(t, objects...)
 	reconcile := count.FailRead(0)
 	g.Expect(companionReconciler(count).Reconcile(t.Context(), webRequest)).Error().NotTo(HaveOccurred())
-	g.Expect(reconcile.Reads).To(HaveLen(4))
-	for i, read := range reconcile.Reads {
+	g.Expect(*reconcile).To(HaveLen(4))
+	for i, read := range *reconcile {
 		t.Run(fmt.Sprintf("%d, %s", i+1, read), func(t *testing.T) {
 			g := NewWithT(t)
 			w := New(t, objects...)

@@ -114,17 +114,6 @@ func TestLeftoversOf_omitsKeptPodsAfterDelay(t *testing.T) {
 	}
 }
 
-func TestReconcileDelete_waitsForPods(t *testing.T) {
-	echo, pod := deletedEcho(v1.Finalizer), EchoPod()
-	for name, cached := range map[string][]client.Object{"cached": {echo, pod}, "not in the cache": {echo}} {
-		w := NewLate(t, cached, []client.Object{echo, pod})
-		if result, err := echoReconciler(w).reconcile(t.Context(), w.Current(t)); err != nil || result.RequeueAfter != deletionPeriod ||
-			gone(t, w) {
-			t.Errorf("%s: the reconcile wrote %v, %+v, %v", name, w.Writes, result, err)
-		}
-	}
-}
-
 func TestReconcileDelete_reportsDrainingPods(t *testing.T) {
 	g := NewWithT(t)
 	draining, companion := EchoPod(), CompanionPod(t)

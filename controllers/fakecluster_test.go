@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,30 +80,29 @@ func (w *World) fillCaches(c client.WithWatch) {
 
 // Stripped returns a client that applies a cache's transform to all objects that it reads.
 func Stripped(c client.WithWatch, transform toolscache.TransformFunc) client.WithWatch {
-	strip := func(object runtime.Object) error {
+	return watched(c, func(string, any) error { return nil }, func(object runtime.Object) error {
 		kept, err := transform(object)
 		reflect.ValueOf(object).Elem().Set(reflect.ValueOf(kept).Elem())
 		return err
-	}
-	return interceptor.NewClient(c, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-			if err := c.Get(ctx, key, object, options...); err != nil {
-				return err
-			}
-			return strip(object)
-		},
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			if err := c.List(ctx, list, options...); err != nil {
-				return err
-			}
-			return meta.EachListItem(list, strip)
-		},
 	})
 }
 
-// ofStripped makes an index read only what the cache keeps of an object.
-func ofStripped(index client.IndexerFunc) client.IndexerFunc {
-	return func(object client.Object) []string { return index(kept(object)) }
+// watched returns a client that calls functions before each read, with the verb and the object, and for each object that it read.
+func watched(c client.WithWatch, before func(verb string, object any) error, after func(runtime.Object) error) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if err := cmp.Or(before("get", object), c.Get(ctx, key, object, options...)); err != nil {
+				return err
+			}
+			return after(object)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if err := cmp.Or(before("list", list), c.List(ctx, list, options...)); err != nil {
+				return err
+			}
+			return meta.EachListItem(list, after)
+		},
+	})
 }
 
 // kept returns a copy of what the cache keeps of an object.
@@ -134,7 +134,7 @@ func (w *World) start(t *testing.T, objects []client.Object) client.WithWatch {
 	}
 	builder := fake.NewClientBuilder()
 	for name, index := range podIndexes() {
-		builder.WithIndex(&corev1.Pod{}, name, ofStripped(index))
+		builder.WithIndex(&corev1.Pod{}, name, func(o client.Object) []string { return index(kept(o)) })
 	}
 	return builder.WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1.Echo{}).
 		WithIndex(&corev1.Node{}, metav1.ObjectNameField, func(o client.Object) []string { return []string{o.GetName()} }).
@@ -200,16 +200,11 @@ func OwnedService(owner client.Object) *corev1.Service {
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, v1.GroupVersion.WithKind("Echo"))}}
 }
 
-// echoPodLabels returns the labels of the pods that belong to the Deployment of Echo "x".
-func echoPodLabels() map[string]string {
-	return map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
-		"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"}
-}
-
 // EchoPod returns a pod that belongs to an Echo's Deployment and runs on node "n".
 func EchoPod() *corev1.Pod {
 	return &corev1.Pod{
-		Namespace: "ns", Name: "x-1", Labels: echoPodLabels(),
+		Namespace: "ns", Name: "x-1", Labels: map[string]string{"app.kubernetes.io/name": "echo", "app.kubernetes.io/component": "echo-server",
+			"app.kubernetes.io/instance": "x", "app.kubernetes.io/managed-by": "echo-operator"},
 		OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "x", UID: "r", Controller: new(true)}},
 		Spec:            corev1.PodSpec{NodeName: "n"},
 	}
@@ -231,12 +226,11 @@ func OwnerPod(changes ...func(*corev1.Pod)) *corev1.Pod {
 func CompanionPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	g := NewWithT(t)
-	view := objects.CompanionState{Owner: objects.LabeledPodOf(OwnerPod()), Echo: StoredEcho(), Node: &corev1.Node{}}
-	plan, err := view.Plan(objects.Config{Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}},
-		objects.Policy{MaxReplicas: 20}, time.Unix(1000, 0))
+	companion, err := objects.Companion(objects.LabeledPodOf(OwnerPod()), StoredEcho(),
+		objects.Config{Images: objects.Images{EchoServer: "quay.io/echo-operator/echo-server:v1"}})
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{}
-	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(plan.Apply.Desired.Object, pod)).To(Succeed())
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(companion.Desired.Object, pod)).To(Succeed())
 	pod.UID = "companion-uid"
 	return pod
 }
@@ -252,48 +246,21 @@ func (w *World) Current(t *testing.T) *v1.Echo {
 // ErrRefused is the error that failing requests return.
 var ErrRefused = errors.New("refused")
 
-// Fallible counts the reads of a world, and makes one of them fail.
-type Fallible struct {
-	// Reads contains the reads so far.
-	Reads []string
-	// Fails is the number of the read that fails, counted from 1. If Fails is 0, no read fails.
-	Fails int
-}
-
-// read counts a read and returns its error.
-func (f *Fallible) read(what string) error {
-	f.Reads = append(f.Reads, what)
-	if len(f.Reads) == f.Fails {
-		return ErrRefused
+// FailRead makes one of a world's reads fail, and returns the reads so far. Reads are numbered from 1. If number is 0, no read fails.
+func (w *World) FailRead(number int) *[]string {
+	reads := &[]string{}
+	over := func(c client.WithWatch, from string) client.WithWatch {
+		return watched(c, func(verb string, object any) error {
+			*reads = append(*reads, fmt.Sprintf("%s: %s %T", from, verb, object))
+			if len(*reads) == number {
+				return ErrRefused
+			}
+			return nil
+		}, func(runtime.Object) error { return nil })
 	}
-	return nil
-}
-
-// Over returns a client that forwards reads to another client. The where argument names the source of the reads: the cache or the API
-// server.
-func (f *Fallible) Over(c client.WithWatch, where string) client.WithWatch {
-	return interceptor.NewClient(c, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-			if err := f.read(fmt.Sprintf("%s: get %T", where, object)); err != nil {
-				return err
-			}
-			return c.Get(ctx, key, object, options...)
-		},
-		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			if err := f.read(fmt.Sprintf("%s: list %T", where, list)); err != nil {
-				return err
-			}
-			return c.List(ctx, list, options...)
-		},
-	})
-}
-
-// FailRead makes one of a world's reads fail. Reads are numbered from 1.
-func (w *World) FailRead(number int) *Fallible {
-	f := &Fallible{Fails: number}
-	w.Cache, w.labeled = f.Over(w.Cache, "cache"), f.Over(w.labeled, "cache")
-	w.Dependencies.Client, w.Dependencies.Live = w.Cache, f.Over(w.Server, "API server")
-	return f
+	w.Cache, w.labeled = over(w.Cache, "cache"), over(w.labeled, "cache")
+	w.Dependencies.Client, w.Dependencies.Live = w.Cache, over(w.Server, "API server")
+	return reads
 }
 
 // Labeled returns the cache of pods with a companion label. The cache supports only reads.

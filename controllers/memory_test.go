@@ -185,9 +185,9 @@ func TestReconcile_waitsUntilCacheHoldsOwnWrite(t *testing.T) {
 func TestReconcile_forgetsMissingEcho(t *testing.T) {
 	g := NewWithT(t)
 	w := New(t)
+	w.FailRead(1)
 	r := echoReconciler(w)
 	r.expectations.wrote(StoredEcho(), nil, versioned("9"), r.Now())
-	r.Client = (&Fallible{Fails: 1}).Over(w.Cache, "cache")
 	g.Expect(r.Reconcile(t.Context(), requestForEcho())).Error().To(MatchError(ErrRefused))
 	_, kept := r.expectations.of.Load(requestForEcho().NamespacedName)
 	g.Expect(kept).To(BeTrue())
