@@ -23,24 +23,6 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-func TestCacheOptions_selectsEveryKindThatTheOperatorCreates(t *testing.T) {
-	options := cacheOptions(nil, allServed(), func() {})
-	selected := 0
-	for object, by := range options.ByObject {
-		switch object.(type) {
-		case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // the unstructured objects are PodMonitors
-			continue
-		}
-		selected++
-		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{"app.kubernetes.io/managed-by": "echo-operator"}) {
-			t.Errorf("%T is selected by %v", object, by.Label)
-		}
-	}
-	if want := len(objects.Kinds(allServed().served)) + 2; selected != want {
-		t.Errorf("%d kinds are selected, want %d: the children, pods and CronJobs", selected, want)
-	}
-}
-
 // allServed returns the kinds that the operator watches if a cluster serves all optional kinds.
 func allServed() watchedKinds {
 	all := watchedKinds{served: objects.Served{objects.GatewayKind: true}, podMonitors: true}
@@ -51,12 +33,20 @@ func allServed() watchedKinds {
 }
 
 // TestCacheOptions_selectsExactlyWatchedKinds checks that each kind to watch has options: without options, the cache would keep all objects of
-// the kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them.
+// the kind. Other kinds must not have options, because they cannot be listed if the cluster does not serve them. The cache keeps only
+// objects that the operator created.
 func TestCacheOptions_selectsExactlyWatchedKinds(t *testing.T) {
 	for name, found := range map[string]watchedKinds{"nothing is served": {}, "all is served": allServed()} {
 		var selected, watched []string
-		for object := range cacheOptions(nil, found, func() {}).ByObject {
+		for object, by := range cacheOptions(nil, found, func() {}).ByObject {
 			selected = append(selected, nameOf(object))
+			switch object.(type) {
+			case *corev1.Node, *v1.Echo, *gatewayv1.Gateway, *unstructured.Unstructured: // the unstructured objects are PodMonitors
+				continue
+			}
+			if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{"app.kubernetes.io/managed-by": "echo-operator"}) {
+				t.Errorf("%T is selected by %v", object, by.Label)
+			}
 		}
 		kinds := append(objects.Kinds(found.served), objects.NewCronJob(), &v1.Echo{}, &corev1.Pod{}, &corev1.Node{})
 		if found.podMonitors {
@@ -67,9 +57,7 @@ func TestCacheOptions_selectsExactlyWatchedKinds(t *testing.T) {
 		}
 		slices.Sort(selected)
 		slices.Sort(watched)
-		if !slices.Equal(selected, watched) {
-			t.Errorf("%s: %v are selected, and %v watched", name, selected, watched)
-		}
+		NewWithT(t).Expect(selected).To(HaveExactElements(watched), name)
 	}
 }
 
@@ -129,9 +117,7 @@ func TestNewLabeledPods_selectsByLabel(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	pods, err := newLabeledPods(mgr, []string{"a"})
 	g.Expect(err).NotTo(HaveOccurred())
-	if got := (managedCache{pods}).GetCache(); got != pods {
-		t.Errorf("the manager starts %v", got)
-	}
+	NewWithT(t).Expect((managedCache{pods}).GetCache()).To(Equal(pods))
 	go func() { _ = pods.Start(t.Context()) }()
 	go func() { _, _ = pods.GetInformer(t.Context(), &corev1.Pod{}) }()
 	g.Expect(<-asked).To(Equal("/api/v1/namespaces/a/pods " + v1.CompanionLabel))

@@ -13,8 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster returns a cluster that serves Route and Gate. It responds to the first requests with the HTTP statuses that are given for their
-// paths.
+// cluster returns a cluster that serves Route and Gate, but responds to the first requests with the statuses for their paths.
 func cluster(t *testing.T, statuses map[string]int, until int) *discoverer {
 	t.Helper()
 	requests := 0

@@ -20,8 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// leaseServer is a fake API server with one lease. Like a real API server, it rejects updates that are based on another version of the
-// lease.
+// leaseServer is a fake API server with one lease. It rejects updates that are based on another version of the lease.
 type leaseServer struct {
 	lease   *coordinationv1.Lease
 	updates int
@@ -36,7 +35,9 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPut {
 		s.updates++
-		sent, err := readLease(r)
+		body, _ := io.ReadAll(r.Body)
+		sent := &coordinationv1.Lease{}
+		_, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, sent) // it may be encoded as protobuf
 		if err != nil || sent.ResourceVersion != s.lease.ResourceVersion {
 			w.WriteHeader(http.StatusConflict)
 			return
@@ -48,17 +49,6 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && s.afterRead != nil {
 		s.afterRead(s.lease)
 	}
-}
-
-// readLease reads a lease, which may be encoded as protobuf.
-func readLease(r *http.Request) (*coordinationv1.Lease, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	lease := &coordinationv1.Lease{}
-	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, lease)
-	return lease, err
 }
 
 // holder returns the identity that holds the lease.
@@ -78,36 +68,34 @@ func serveLease(t *testing.T) (*leaseServer, resourcelock.Interface) {
 }
 
 func TestRelease(t *testing.T) {
-	s, lock := serveLease(t)
-	if err := release(t.Context(), lock); err != nil || s.holder() != "" || *s.lease.Spec.LeaseDurationSeconds != 1 {
-		t.Errorf("the lease is %+v: %v", s.lease.Spec, err)
+	for name, c := range map[string]struct {
+		change  func(*leaseServer)
+		holder  string
+		updates int
+	}{
+		"held":                      {func(*leaseServer) {}, "", 1},
+		"held by another process":   {func(s *leaseServer) { s.lease.Spec.HolderIdentity = new("other") }, "other", 0},
+		"changed after it was read": {func(s *leaseServer) { s.afterRead = takenOver }, "other", 1},
+	} {
+		g := NewWithT(t)
+		s, lock := serveLease(t)
+		c.change(s)
+		err := release(t.Context(), lock)
+		g.Expect(apierrors.IsConflict(err)).To(Equal(s.afterRead != nil), name)
+		g.Expect(err == nil).To(Equal(s.afterRead == nil), name)
+		g.Expect(s.holder()).To(Equal(c.holder), name)
+		g.Expect(s.updates).To(Equal(c.updates), name)
+		g.Expect(*s.lease.Spec.LeaseTransitions).To(BeEquivalentTo(7), name)
+		if c.holder == "" {
+			g.Expect(*s.lease.Spec.LeaseDurationSeconds).To(BeEquivalentTo(1))
+		}
+		s.lease = nil
+		g.Expect(release(t.Context(), lock)).To(Succeed(), "%s, and deleted", name)
 	}
-	NewWithT(t).Expect(*s.lease.Spec.LeaseTransitions).To(BeEquivalentTo(7))
 }
 
-func TestRelease_heldByAnotherProcess(t *testing.T) {
-	s, lock := serveLease(t)
-	s.lease.Spec.HolderIdentity = new("other")
-	if err := release(t.Context(), lock); err != nil || s.holder() != "other" || s.updates != 0 {
-		t.Errorf("held by %q after %d updates: %v", s.holder(), s.updates, err)
-	}
-}
-
-func TestRelease_changedAfterItWasRead(t *testing.T) {
-	g := NewWithT(t)
-	s, lock := serveLease(t)
-	s.afterRead = func(l *coordinationv1.Lease) { l.ResourceVersion, l.Spec.HolderIdentity = "2", new("other") }
-	g.Expect(release(t.Context(), lock)).To(Satisfy(apierrors.IsConflict))
-	g.Expect(s.holder()).To(Equal("other"))
-}
-
-func TestRelease_deleted(t *testing.T) {
-	g := NewWithT(t)
-	s, lock := serveLease(t)
-	s.lease = nil
-	g.Expect(release(t.Context(), lock)).To(Succeed())
-	g.Expect(s.lease).To(BeNil())
-}
+// takenOver makes another process the holder of a lease.
+func takenOver(l *coordinationv1.Lease) { l.ResourceVersion, l.Spec.HolderIdentity = "2", new("other") }
 
 func TestNewLock(t *testing.T) {
 	NewWithT(t).Expect(newLock(&rest.Config{}, "")).Error().To(MatchError(errNoLeaseNamespace), "without a namespace")

@@ -42,35 +42,29 @@ func TestNewScheme_containsEveryUsedKind(t *testing.T) {
 }
 
 func TestManagerOptions(t *testing.T) {
-	scheme := runtime.NewScheme()
+	g, scheme := NewWithT(t), runtime.NewScheme()
 	given, err := parse(
 		"--leader-elect --leader-election-namespace=operators --metrics-bind-address=:1 --health-probe-bind-address=:2 --watch-namespace=a,b",
 		image)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(leaseNamespace(given)).To(Equal("operators"))
 	elected := &Operator{lock: &resourcelock.LeaseLock{}}
 	got := elected.managerOptions(scheme, given, nil)
-	if got.Scheme != scheme || got.HealthProbeBindAddress != ":2" || got.Metrics.BindAddress != ":1" {
-		t.Errorf("the manager serves on %q and %q", got.HealthProbeBindAddress, got.Metrics.BindAddress)
-	}
-	if !got.LeaderElection || got.LeaderElectionResourceLockInterface != elected.lock || got.LeaderElectionReleaseOnCancel {
-		t.Errorf("a leader is elected: %t, with %v; client-go releases the lease: %t",
-			got.LeaderElection, got.LeaderElectionResourceLockInterface,
-			got.LeaderElectionReleaseOnCancel)
-	}
-	if got.LeaseDuration != nil || got.RenewDeadline != nil || got.RetryPeriod != nil {
-		t.Errorf("the periods are %v, %v and %v, and not the defaults", got.LeaseDuration, got.RenewDeadline, got.RetryPeriod)
-	}
-	if *got.GracefulShutdownTimeout+releaseTimeout+lastSpansTimeout > 10*time.Second {
-		t.Errorf("a stop takes %s, %s and %s", *got.GracefulShutdownTimeout, releaseTimeout, lastSpansTimeout)
-	}
-	if len(got.Cache.DefaultNamespaces) != 2 || !got.Cache.ReaderFailOnMissingInformer {
-		t.Errorf("the cache holds %v", got.Cache.DefaultNamespaces)
-	}
+	g.Expect(got.Scheme).To(BeIdenticalTo(scheme))
+	g.Expect(got.HealthProbeBindAddress).To(Equal(":2"))
+	g.Expect(got.Metrics.BindAddress).To(Equal(":1"))
+	g.Expect(got.LeaderElection).To(BeTrue())
+	g.Expect(got.LeaderElectionResourceLockInterface).To(BeIdenticalTo(elected.lock))
+	g.Expect(got.LeaderElectionReleaseOnCancel).To(BeFalse())
+	g.Expect([]*time.Duration{got.LeaseDuration, got.RenewDeadline, got.RetryPeriod}).To(HaveEach(BeNil()), "they are not the defaults")
+	g.Expect(*got.GracefulShutdownTimeout + releaseTimeout + lastSpansTimeout).To(BeNumerically("<=", 10*time.Second))
+	g.Expect(got.Cache.DefaultNamespaces).To(HaveLen(2))
+	g.Expect(got.Cache.ReaderFailOnMissingInformer).To(BeTrue())
 	given, err = parse("", image)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	if off := (&Operator{}).managerOptions(scheme, given, nil); off.LeaderElection || off.Cache.DefaultNamespaces != nil {
-		t.Errorf("by default, a leader is elected: %t, and the cache holds %v", off.LeaderElection, off.Cache.DefaultNamespaces)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	off := (&Operator{}).managerOptions(scheme, given, nil)
+	g.Expect(off.LeaderElection).To(BeFalse())
+	g.Expect(off.Cache.DefaultNamespaces).To(BeNil())
 }
 
 func TestManagerOptions_authorizeClientsOverHTTP1(t *testing.T) {
@@ -118,8 +112,4 @@ func TestTraceRequests(t *testing.T) {
 	g.Expect(patch.Attributes()).To(ContainElements(attribute.String("http.request.method", "PATCH"),
 		attribute.String("url.full", "/api/v1/namespaces/shop/services"), attribute.Int("http.response.status_code", http.StatusConflict)))
 	g.Expect(post.Status().Description).To(Equal("unexpected EOF"))
-}
-
-func TestLeaseNamespace(t *testing.T) {
-	NewWithT(t).Expect(leaseNamespace(Options{LeaderElectionNamespace: "operators"})).To(Equal("operators"))
 }

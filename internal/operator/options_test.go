@@ -15,9 +15,9 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/net/http/httpproxy"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
@@ -39,18 +39,6 @@ func parse(arguments string, environment ...string) (Options, error) {
 	return o, o.Complete()
 }
 
-// logLevel returns the configured log level, or the default level for the log mode.
-func (o *Options) logLevel() zapcore.Level {
-	switch {
-	case o.Log.Level != nil:
-		return zapcore.LevelOf(o.Log.Level)
-	case o.Log.Development:
-		return zapcore.DebugLevel
-	default:
-		return zapcore.InfoLevel
-	}
-}
-
 const image = "RELATED_IMAGE_ECHO_SERVER=i:1"
 
 func TestOptions_setsDefaults(t *testing.T) {
@@ -58,7 +46,7 @@ func TestOptions_setsDefaults(t *testing.T) {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	if o.Namespaces != nil || o.Policy.MaxReplicas != 20 || o.Policy.PodSecurity.String() != "baseline" || o.Images.EchoServer != "i:1" ||
 		o.MetricsAddress != ":8443" || o.ProbeAddress != ":8081" ||
-		o.LeaderElect || o.logLevel() != zapcore.InfoLevel {
+		o.LeaderElect || o.Log.Level != nil || o.Log.Development {
 		t.Errorf("the defaults are %+v", o)
 	}
 }
@@ -123,20 +111,16 @@ func TestAddFlags_readsEachVariable(t *testing.T) {
 }
 
 func TestOptions_logLevel(t *testing.T) {
-	g := NewWithT(t)
-	for arguments, want := range map[string]zapcore.Level{
-		"": zapcore.InfoLevel, "--zap-devel": zapcore.DebugLevel, "--zap-log-level=error": zapcore.ErrorLevel, "--zap-log-level=5": -5,
-		"--zap-log-level=7": -7,
+	for _, c := range []struct {
+		arguments, variable string
+		want                zapcore.Level
+	}{
+		{"--zap-log-level=error", "", zapcore.ErrorLevel}, {"--zap-log-level=5", "", -5}, {"--zap-log-level=7", "", -7},
+		{"", "LOG_LEVEL=debug", zapcore.DebugLevel}, {"--zap-log-level=error", "LOG_LEVEL=debug", zapcore.ErrorLevel},
 	} {
-		o, err := parse(arguments, image)
-		g.Expect(err).NotTo(HaveOccurred(), "%q", arguments)
-		g.Expect(o.logLevel()).To(Equal(want), "%q", arguments)
-	}
-	if o, err := parse("", image, "LOG_LEVEL=debug"); err != nil || o.logLevel() != zapcore.DebugLevel {
-		t.Errorf("by the environment: got %v, %v", o.logLevel(), err)
-	}
-	if o, err := parse("--zap-log-level=error", image, "LOG_LEVEL=debug"); err != nil || o.logLevel() != zapcore.ErrorLevel {
-		t.Errorf("by the flag over the environment: got %v, %v", o.logLevel(), err)
+		o, err := parse(c.arguments, image, c.variable)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), "%+v", c)
+		NewWithT(t).Expect(zapcore.LevelOf(o.Log.Level)).To(Equal(c.want), "%+v", c)
 	}
 }
 
@@ -167,8 +151,7 @@ func TestOptions_proxies(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("the forward proxy must be"), Not(ContainSubstring("cret")))))
 }
 
-// logged returns what a client logs at a level while it creates a pod with a value in an environment variable. The response contains the
-// pod.
+// logged returns what a client logs at a level while it creates a pod with a value in an environment variable. The response has the pod.
 func logged(t *testing.T, level zapcore.Level, value string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -179,19 +162,15 @@ func logged(t *testing.T, level zapcore.Level, value string) string {
 	defer server.Close()
 	var output bytes.Buffer
 	log := zap.New(zap.WriteTo(&output), zap.Level(level))
-	config := &rest.Config{Host: server.URL, ContentType: "application/json"}
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
-	writer, err := client.New(config, client.Options{Mapper: mapper})
+	writer, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, ContentType: "application/json"})
 	g.Expect(err).NotTo(HaveOccurred())
 	pod := &corev1.Pod{Namespace: "ns", Name: "x",
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "TOKEN", Value: value}}}}}}
-	g.Expect(writer.Create(logr.NewContext(t.Context(), log), pod)).To(Succeed())
+	g.Expect(writer.CoreV1().Pods("ns").Create(logr.NewContext(t.Context(), log), pod, metav1.CreateOptions{})).Error().NotTo(HaveOccurred())
 	return output.String()
 }
 
-// TestOptions_neverLogBodies checks that the highest allowed level is the last level at which client-go does not log the content of
-// objects.
+// TestOptions_neverLogBodies checks that the highest allowed level is the last one at which client-go logs no content of objects.
 func TestOptions_neverLogBodies(t *testing.T) {
 	g := NewWithT(t)
 	const canary = "canary-4711"
