@@ -86,8 +86,10 @@ func TestToken_requestedForMetricsAccount(t *testing.T) {
 
 // TestReadLogs reads two Echoes from separate pages of a list: one runs the operator's echo server, and the other runs another image.
 func TestReadLogs(t *testing.T) {
-	echo := `{"metadata": {"namespace": "team", "name": %q}, "spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
-	pod := `{"metadata": {"namespace": "team", "name": "%[1]s-x", "labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
+	echo := `{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"namespace": "team", "name": %q},
+		"spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
+	pod := `{"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "team", "name": "%[1]s-x",
+		"labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
 		{"name": "echo", "restartCount": %[2]d, "state": {"running": {}}}, {"name": "waiting", "state": {"waiting": {}}}]}}`
 	list := func(w http.ResponseWriter, next string, items ...string) {
 		_, _ = fmt.Fprintf(w, `{"kind": "List", "apiVersion": "v1", "metadata": {"continue": %q}, "items": [%s]}`, next, strings.Join(items, ","))
@@ -98,15 +100,11 @@ func TestReadLogs(t *testing.T) {
 		case path == "/version":
 			version136(w)
 		case path == "/apis/example.com/v1/echoes" && query.Get("continue") == "":
-			list(w, "more", strings.Replace(fmt.Sprintf(echo, "own", ""), "{", `{"apiVersion": "example.com/v1", "kind": "Echo", `, 1))
+			list(w, "more", fmt.Sprintf(echo, "own", ""))
 		case path == "/apis/example.com/v1/echoes":
-			list(w, "", strings.Replace(fmt.Sprintf(echo, "other", "quay.io/other"), "{", `{"apiVersion": "example.com/v1", "kind": "Echo", `, 1))
+			list(w, "", fmt.Sprintf(echo, "other", "quay.io/other"))
 		case path == "/api/v1/pods" && query.Get("labelSelector") == childrenSelector:
-			items := []string{fmt.Sprintf(pod, "own", 1), fmt.Sprintf(pod, "other", 1), fmt.Sprintf(pod, "unknown", 0)}
-			for i := range items {
-				items[i] = strings.Replace(items[i], "{", `{"apiVersion": "v1", "kind": "Pod", `, 1)
-			}
-			list(w, "", items...)
+			list(w, "", fmt.Sprintf(pod, "own", 1), fmt.Sprintf(pod, "other", 1), fmt.Sprintf(pod, "unknown", 0))
 		case path == "/api/v1/namespaces/team/pods/own-x/log" && query.Get("container") == "echo" && query.Get("tailLines") == "200":
 			_, _ = fmt.Fprintf(w, "previous=%s: canary-4711", query.Get("previous"))
 		case strings.HasSuffix(path, "/log"):

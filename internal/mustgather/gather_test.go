@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,9 +41,7 @@ func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (outp
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf("{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}",
 		server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(os.WriteFile(kubeconfig, []byte(text), 0o600)).To(Succeed())
 	t.Setenv("KUBECONFIG", kubeconfig)
 	folder = filepath.Join(t.TempDir(), "out")
 	out := &bytes.Buffer{}
@@ -53,48 +52,13 @@ func gathered(t *testing.T, handler http.HandlerFunc, arguments ...string) (outp
 func content(t *testing.T, folder, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }
 
 const version136Text = `{"gitVersion": "v1.36.3"}`
 
 func version136(w http.ResponseWriter) { _, _ = w.Write([]byte(version136Text)) }
-
-func TestRun_continuesAfterFailedRequests(t *testing.T) {
-	output, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/version":
-			version136(w)
-		case "/apis/example.com/v1/echoes":
-			_, _ = w.Write(
-				[]byte(`{"kind": "EchoList", "apiVersion": "example.com/v1", "items": [{"metadata": {"namespace": "team", "name": "web"}}]}`))
-		default:
-			http.Error(w, "out of order", http.StatusNotImplemented)
-		}
-	})
-	if err != nil {
-		t.Fatal(err, output)
-	}
-	if text := content(t, folder, "kubernetes-version.json"); text != version136Text {
-		t.Error("the version of Kubernetes is", text)
-	}
-	if text := content(t, folder, "version"); text != "echo-operator/must-gather\ndev\n" {
-		t.Errorf("the version of must-gather is %q", text)
-	}
-	if text := content(t, folder, "namespaces/team/example.com/echoes.yaml"); !strings.Contains(text, "name: web") {
-		t.Error("the Echo is missing:", text)
-	}
-	missed := content(t, folder, "not-read.txt")
-	for _, want := range []string{"pods", "deployments.apps", "deployments.apps/web in the namespace team", "events.events.k8s.io",
-		"subscriptions.operators.coreos.com", "customresourcedefinitions.apiextensions.k8s.io/echoes.example.com"} {
-		if !strings.Contains(missed, want+": ") || !strings.Contains(output, "could not read "+want+": ") {
-			t.Errorf("no message reports that %s could not be read:\n%s", want, missed)
-		}
-	}
-}
 
 // TestRun_reportsMissingPermissions covers users who have no permission, and users who have permissions in one namespace only.
 func TestRun_reportsMissingPermissions(t *testing.T) {
@@ -107,9 +71,10 @@ func TestRun_reportsMissingPermissions(t *testing.T) {
 		missed    []string
 		written   string
 	}{
-		"nothing":               {nil, "none", []string{cannotList, "the version of Kubernetes: "}, ""},
-		"one namespace":         {[]string{"--namespace=team"}, "/namespaces/team/", []string{"customresourcedefinitions.apiextensions.k8s.io/echoes.example.com: "}, "namespaces/team/example.com/echoes.yaml"},
-		"only one of the kinds": {nil, "/echoes", []string{"pods: pods is forbidden"}, "namespaces/team/example.com/echoes.yaml"},
+		"nothing":       {nil, "none", []string{cannotList, "the version of Kubernetes: "}, ""},
+		"one namespace": {[]string{"--namespace=team"}, "/namespaces/team/", []string{"customresourcedefinitions.apiextensions.k8s.io/echoes.example.com: "}, "namespaces/team/example.com/echoes.yaml"},
+		"only one of the kinds": {nil, "/echoes", []string{"pods: pods is forbidden", "deployments.apps: ", "events.events.k8s.io: ",
+			"deployments.apps/web in the namespace team: ", "subscriptions.operators.coreos.com: "}, "namespaces/team/example.com/echoes.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			output, folder, err := gathered(t, func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +89,7 @@ func TestRun_reportsMissingPermissions(t *testing.T) {
 			}
 			missed := content(t, folder, "not-read.txt")
 			for _, want := range c.missed {
-				if !strings.Contains(missed, want) {
+				if !strings.Contains(missed, want) || !strings.Contains(output, "could not read "+strings.TrimSpace(want)) {
 					t.Errorf("%q is missing in\n%s", want, missed)
 				}
 			}
@@ -168,9 +133,7 @@ func TestRun_reportsRequestTimeout(t *testing.T) {
 func TestRun_writesNothingWithoutAPIServer(t *testing.T) {
 	_, folder, err := gathered(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) },
 		"--timeout=1s")
-	if err == nil || !strings.Contains(err.Error(), "does not respond") {
-		t.Error("the error is", err)
-	}
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("does not respond")))
 	if _, err := os.Stat(folder); err == nil {
 		t.Error("the directory was created")
 	}
@@ -178,9 +141,7 @@ func TestRun_writesNothingWithoutAPIServer(t *testing.T) {
 
 func TestRun_rejectsUnknownArguments(t *testing.T) {
 	err := Run(t.Context(), "dev", []string{"logs"}, func(string) string { return "" }, &bytes.Buffer{})
-	if err == nil || !strings.Contains(err.Error(), `unknown argument "logs"`) {
-		t.Errorf("the error is %v", err)
-	}
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`unknown argument "logs"`)))
 }
 
 func TestParse_usesMustGatherFolderInPod(t *testing.T) {
@@ -202,9 +163,7 @@ func TestIsAbout(t *testing.T) {
 		"{kind: ReplicaSet, namespace: team, name: webber}":                       false,
 		"{kind: Pod, namespace: team, name: web-7c9f-x2x4k-of-something-else-it}": false,
 	} {
-		if got := isAbout(names, *parsed(t, "regarding: "+event)); got != want {
-			t.Errorf("%s: %t", event, got)
-		}
+		NewWithT(t).Expect(isAbout(names, *parsed(t, "regarding: "+event))).To(Equal(want), event)
 	}
 }
 
@@ -221,41 +180,42 @@ func TestToken_neverUsesPersonalToken(t *testing.T) {
 	}
 }
 
-// TestRun_writesDocumentedFiles gathers data from a cluster that has an object of each kind, and compares the files with the tables in the
-// documentation.
+// TestRun_writesDocumentedFiles gathers an object of each kind, and compares the files with the tables in the documentation.
 func TestRun_writesDocumentedFiles(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/must-gather.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	output, folder, err := gathered(t, everyKind(t))
 	if err != nil {
 		t.Fatal(err, output)
 	}
+	if version := content(t, folder, "version") + content(t, folder, "kubernetes-version.json"); version !=
+		"echo-operator/must-gather\ndev\n"+version136Text {
+		t.Errorf("the versions are %q", version)
+	}
 	written := append(filesIn(t, folder), "namespaces/home/pods/manager/metrics.txt") // the latter requires a port-forward
-	var files, resources []string
+	files, resources, documented := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	objects := regexp.MustCompile(`^(namespaces/\w+|cluster-scoped-resources)/([a-z0-9.]+)/(\w+)\.yaml$`)
 	names := regexp.MustCompile(`^namespaces/\w+(/pods/\w+)?(/echo/echo)?`)
 	for _, file := range written {
 		if found := objects.FindStringSubmatch(file); found != nil {
-			resources = append(resources, found[2]+" "+found[3])
+			resources[found[2]+" "+found[3]] = true
 			file = found[1] + "/GROUP/RESOURCE.yaml"
 		}
-		files = append(files, names.ReplaceAllStringFunc(file, func(found string) string {
+		files[names.ReplaceAllStringFunc(file, func(found string) string {
 			return strings.Join([]string{"namespaces", "NAMESPACE", "pods", "POD", "CONTAINER", "CONTAINER"}[:strings.Count(found, "/")+1], "/")
-		}))
+		})] = true
 	}
-	expectSame(t, "files", firstCells(string(page), "| file | content |"), files)
-	var documented []string // the page refers to another page for the kinds that the operator creates
-	for _, kind := range kinds.Table() {
-		documented = append(documented, cmp.Or(kind.Group, "core")+" "+kind.Resource)
+	rows := rowsOf(string(page), "| file | content |")
+	NewWithT(t).Expect(slices.Collect(maps.Keys(files))).To(ConsistOf(slices.Collect(maps.Keys(rows))), "the documented files")
+	for _, kind := range kinds.Table() { // the page refers to another page for the kinds that the operator creates
+		documented[cmp.Or(kind.Group, "core")+" "+kind.Resource] = true
 	}
 	for group, row := range rowsOf(string(page), "| GROUP | RESOURCE |") {
 		for _, resource := range row {
-			documented = append(documented, group+" "+resource)
+			documented[group+" "+resource] = true
 		}
 	}
-	expectSame(t, "kinds of objects", documented, resources)
+	NewWithT(t).Expect(resources).To(Equal(documented), "the documented kinds of objects")
 }
 
 // everyKind returns an API server that has an object of each kind that must-gather may write.
@@ -316,9 +276,7 @@ func filesIn(t *testing.T, folder string) (files []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return files
 }
 
@@ -336,25 +294,9 @@ func rowsOf(page, heading string) map[string][]string {
 	return rows
 }
 
-func firstCells(page, heading string) []string {
-	return slices.Collect(maps.Keys(rowsOf(page, heading)))
-}
-
 func codeIn(cell string) (all []string) {
 	for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
 		all = append(all, code[1])
 	}
 	return all
-}
-
-func expectSame(t *testing.T, what string, documented, written []string) {
-	t.Helper()
-	for _, list := range []*[]string{&documented, &written} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	if !slices.Equal(documented, written) {
-		t.Errorf("docs/reference/must-gather.md lists the %s\n%s\nbut these are written:\n%s", what, strings.Join(documented, "\n"),
-			strings.Join(written, "\n"))
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
@@ -25,18 +26,14 @@ func parsed(t *testing.T, manifest string) *object {
 	if err == nil {
 		err = json.Unmarshal(text, &o.Object) // like a client, this Unmarshal decodes whole numbers as integers
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return o
 }
 
 func rules(t *testing.T) *redactor {
 	t.Helper()
 	r, err := newRedactor()
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return r
 }
 
@@ -44,9 +41,7 @@ func written(t *testing.T, r *redactor, o *object) string {
 	t.Helper()
 	r.learn(o)
 	text, err := yaml.Marshal(r.object(o).Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }
 
@@ -209,9 +204,7 @@ func TestRedactor_text(t *testing.T) {
 		r.text(cut) // secrets that are learned later are also redacted
 		r.learn(parsed(t, "{kind: Echo, spec: "+spec+"}"))
 		for text, want := range texts {
-			if got := r.text(text); got != want {
-				t.Errorf("with the spec %s, %q became %q, not %q", spec, text, got, want)
-			}
+			NewWithT(t).Expect(r.text(text)).To(Equal(want), "with the spec %s, %q", spec, text)
 		}
 	}
 }
