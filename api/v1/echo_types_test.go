@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // fill sets every exported field of a value, and puts one element in each list and map. Values of types from other packages stay empty,
@@ -65,17 +64,4 @@ func TestEcho_omitsUnsetFieldsInJSON(t *testing.T) {
 	text, err = json.Marshal(&Echo{Status: EchoStatus{Phase: PhasePending}})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).To(HaveSuffix(`"status":{"phase":"Pending","replicas":0,"readyReplicas":0,"updatedReplicas":0}}`))
-}
-
-// TestEcho_reservesValidNames checks that the names are valid and have the prefix that the schema reserves for the operator.
-func TestEcho_reservesValidNames(t *testing.T) {
-	g := NewWithT(t)
-	for name, value := range map[string]string{
-		"the finalizer":       Finalizer,
-		"the digest":          AppliedHashAnnotation,
-		"the companion label": CompanionLabel,
-	} {
-		g.Expect(validation.IsQualifiedName(value)).To(BeNil(), name)
-		g.Expect(value).To(HavePrefix("echoes."+GroupVersion.Group+"/"), name)
-	}
 }
