@@ -1,65 +1,59 @@
 package telemetry
 
 import (
+	"encoding/json"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
-func alertsOf(t *testing.T) []map[string]any {
+type alert struct {
+	Alert, Expr, For    string
+	Labels, Annotations map[string]string
+}
+
+func alertsOf(t *testing.T) (all []alert) {
 	t.Helper()
 	g := NewWithT(t)
 	objects, err := Objects("operators")
 	g.Expect(err).NotTo(HaveOccurred())
-	groups, _, err := unstructured.NestedSlice(objects[1].Object, "spec", "groups")
+	text, err := json.Marshal(objects[1].Object)
 	g.Expect(err).NotTo(HaveOccurred())
-	var all []map[string]any
-	for _, group := range groups {
-		for _, rule := range group.(map[string]any)["rules"].([]any) {
-			all = append(all, rule.(map[string]any))
-		}
+	var rule struct {
+		Spec struct{ Groups []struct{ Rules []alert } }
+	}
+	g.Expect(json.Unmarshal(text, &rule)).To(Succeed())
+	for _, group := range rule.Spec.Groups {
+		all = append(all, group.Rules...)
 	}
 	return all
 }
 
-// TestObjects_everyAlertHasRunbook checks that each alert has the fields that a person on call needs, and a runbook that begins with
-// commands.
+// TestObjects_everyAlertHasRunbook checks that each alert has the fields that a person on call needs, and a runbook with commands.
 func TestObjects_everyAlertHasRunbook(t *testing.T) {
 	g := NewWithT(t)
 	runbooksThere, err := os.ReadDir("../../docs/runbooks")
 	g.Expect(err).NotTo(HaveOccurred())
 	alerts := alertsOf(t)
-	if len(alerts) != len(runbooksThere) || len(alerts) == 0 {
-		t.Errorf("there are %d alerts and %d runbooks", len(alerts), len(runbooksThere))
-	}
+	g.Expect(alerts).To(And(HaveLen(len(runbooksThere)), Not(BeEmpty())), "each alert has one runbook")
 	for _, alert := range alerts {
-		name := alert["alert"].(string)
+		name := alert.Alert
 		for _, field := range []string{"summary", "description", "runbook_url"} {
-			if text, _, _ := unstructured.NestedString(alert, "annotations", field); text == "" {
-				t.Errorf("%s has no %s", name, field)
-			}
+			g.Expect(alert.Annotations[field]).NotTo(BeEmpty(), "%s has no %s", name, field)
 		}
-		if severity, _, _ := unstructured.NestedString(alert, "labels", "severity"); severity != "critical" && severity != "warning" {
-			t.Errorf("%s has the severity %q", name, severity)
-		}
-		if alert["for"] == nil {
-			t.Errorf("%s does not say for how long", name)
-		}
-		url, _, _ := unstructured.NestedString(alert, "annotations", "runbook_url")
-		text, err := os.ReadFile(path.Join("../../docs/runbooks", path.Base(url)))
+		g.Expect(alert.Labels["severity"]).To(Or(Equal("critical"), Equal("warning")), name)
+		g.Expect(alert.For).NotTo(BeEmpty(), name)
+		text, err := os.ReadFile(path.Join("../../docs/runbooks", path.Base(alert.Annotations["runbook_url"])))
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(string(text)).To(HavePrefix("# "+name+"\n\n```sh\n"), "the runbook of %s does not begin with its name and commands", name)
 	}
 }
 
-// TestObjects_everyAlertHasTestCases checks that each alert has a case in which it fires, and is included in the cases in which no alert
-// fires.
+// TestObjects_everyAlertHasTestCases checks that each alert has a case in which it fires, and is in the cases in which none fires.
 func TestObjects_everyAlertHasTestCases(t *testing.T) {
 	g := NewWithT(t)
 	text, err := os.ReadFile("testdata/alerts_test.yaml")
@@ -82,17 +76,16 @@ func TestObjects_everyAlertHasTestCases(t *testing.T) {
 		}
 	}
 	for _, alert := range alertsOf(t) {
-		if name := alert["alert"].(string); !fires[name] || !silent[name] {
+		if name := alert.Alert; !fires[name] || !silent[name] {
 			t.Errorf("%s: a case in which it fires exists: %t; the test %q covers it: %t", name, fires[name], suite.Tests[0].Name, silent[name])
 		}
 	}
 }
 
 func TestObjects_downAlertOnlyForOwnOperator(t *testing.T) {
-	i := slices.IndexFunc(alertsOf(t), func(alert map[string]any) bool { return alert["alert"] == "EchoOperatorDown" })
-	down := alertsOf(t)[i]
-	NewWithT(t).Expect(down).To(And(HaveKeyWithValue("expr", `absent(up{job="echo-operator", namespace="operators"} == 1)`),
-		HaveKeyWithValue("labels", map[string]any{"severity": "critical", "namespace": "operators"})))
+	NewWithT(t).Expect(alertsOf(t)).To(ContainElement(And(HaveField("Alert", "EchoOperatorDown"),
+		HaveField("Expr", `absent(up{job="echo-operator", namespace="operators"} == 1)`),
+		HaveField("Labels", map[string]string{"severity": "critical", "namespace": "operators"}))))
 }
 
 func TestObjects_inOperatorNamespace(t *testing.T) {
