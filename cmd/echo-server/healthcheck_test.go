@@ -40,33 +40,24 @@ func TestHealthcheck(t *testing.T) {
 	defer admin.Close()
 	address := strings.TrimPrefix(admin.URL, "http://")
 	environ := []string{"ECHO_ADMIN_ADDR=" + address}
-	if err := healthcheck(t.Context(), nil, environ, io.Discard); err != nil {
-		t.Errorf("a ready server: %v", err)
-	}
 	_, port, _ := strings.Cut(address, ":")
-	wildcard := []string{"--admin-addr=:" + port}
-	if err := healthcheck(t.Context(), wildcard, []string{"ECHO_ADMIN_ADDR=127.0.0.1:1"}, io.Discard); err != nil {
-		t.Errorf("a ready server on any address: %v", err)
+	check := func(server, want string, environ []string, arguments ...string) {
+		t.Helper()
+		err := healthcheck(t.Context(), arguments, environ, io.Discard)
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", server, err, want)
+		}
 	}
+	check("a ready server", "", environ)
+	check("a ready server on any address", "", []string{"ECHO_ADMIN_ADDR=127.0.0.1:1"}, "--admin-addr=:"+port)
 	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer mute.Close()
-	if err := healthcheck(t.Context(), []string{"--admin-addr=" + strings.TrimPrefix(mute.URL, "http://")}, nil, io.Discard); err == nil ||
-		!strings.HasPrefix(err.Error(), "no response from the admin port: ") {
-		t.Errorf("a server that does not respond: %v", err)
-	}
+	check("a server that does not respond", "no response from the admin port: ", nil, "--admin-addr="+strings.TrimPrefix(mute.URL, "http://"))
 	draining.Store(true)
-	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil || !strings.Contains(err.Error(), `"503 Service Unavailable"`) {
-		t.Errorf("a draining server: %v", err)
-	}
+	check("a draining server", `not ready: /readyz on the admin port responds with "503 Service Unavailable"`, environ)
 	admin.Close()
-	if err := healthcheck(t.Context(), nil, environ, io.Discard); err == nil ||
-		!strings.HasPrefix(err.Error(), "cannot reach the admin port: dial tcp 127.0.0.1:") {
-		t.Errorf("no server: %v", err)
-	}
-	if err := healthcheck(t.Context(), []string{"--admin-addr=9090"}, nil, io.Discard); err == nil ||
-		!strings.HasPrefix(err.Error(), "--admin-addr: ") {
-		t.Errorf("an invalid address: %v", err)
-	}
+	check("no server", "cannot reach the admin port: dial tcp 127.0.0.1:", environ)
+	check("an invalid address", "--admin-addr: ", nil, "--admin-addr=9090")
 }
 
 func TestReadyz(t *testing.T) {

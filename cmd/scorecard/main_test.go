@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/echo-operator/echo-operator/internal/scorecard"
 )
 
@@ -18,20 +20,14 @@ func TestMain_printsOneResult(t *testing.T) {
 	for _, want := range []string{"examples", "", "examples permissions"} {
 		arguments := "echo-scorecard " + want
 		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		stdout, given := os.Stdout, os.Args
 		os.Stdout, os.Args = out, strings.Fields(arguments)
 		main()
 		os.Stdout, os.Args = stdout, given
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(out.Close()).To(Succeed())
 		text, err := os.ReadFile(out.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		var printed scorecard.Status
 		if err := json.Unmarshal(text, &printed); err != nil || len(printed.Results) != 1 {
 			t.Fatalf("%s: printed %q, %v, want one result", arguments, text, err)

@@ -77,13 +77,9 @@ func guarded(t *testing.T, api *apiServer, log logr.Logger) http.Handler {
 func filtered(t *testing.T, config *rest.Config, wrap transport.WrapperFunc, log logr.Logger) http.Handler {
 	t.Helper()
 	filter, err := AccessFilter(wrap)(config, http.DefaultClient)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	handler, err := filter(log, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return handler
 }
 
@@ -198,8 +194,7 @@ func TestAccessFilter_reportsFailedReview(t *testing.T) {
 	}
 }
 
-// TestAccessFilter_limitsReviewsDuringFlood sends made-up tokens, and checks that reviews and log lines stay within their rate limits while
-// a known client is served.
+// TestAccessFilter_limitsReviewsDuringFlood checks that made-up tokens cause few reviews and log lines, and a known client is served.
 func TestAccessFilter_limitsReviewsDuringFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)

@@ -19,8 +19,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
-// threeEchoes returns a store with the Echoes a/x, a/y, and b/x in no particular order, one pod for each Echo, and a pod that belongs to no
-// Echo.
+// threeEchoes returns a store with the Echoes a/x, a/y, and b/x in no order, one pod for each Echo, and a pod that belongs to no Echo.
 func threeEchoes() *store {
 	s := &store{fail: map[string]error{}}
 	for _, key := range [][2]string{{"b", "x"}, {"a", "y"}, {"a", "x"}} {

@@ -80,8 +80,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// respond starts a server and returns its address. The server responds with the body, and with an error or a redirect if the path requests
-// one.
+// respond starts a server that responds with the body, or with an error or a redirect if the path requests one. It returns the address.
 func respond(t *testing.T, body string, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

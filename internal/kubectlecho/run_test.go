@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -31,9 +32,7 @@ func runAs(t *testing.T, program string, arguments ...string) (code int, stdout,
 func install(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(program, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(os.WriteFile(program, nil, 0o700)).To(Succeed())
 	t.Setenv("PATH", filepath.Dir(program))
 	return program
 }
@@ -136,9 +135,7 @@ func TestRun_completes(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	config := `{contexts: [{name: one, context: {}}, {name: two, context: {}}], clusters: [{name: test, cluster: {}}],
 		users: [{name: me, user: {}}]}`
-	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(os.WriteFile(kubeconfig, []byte(config), 0o600)).To(Succeed())
 	const api, none = " --server=API", " --server=http://127.0.0.1:1"
 	for line, want := range map[string]string{
 		"stat":                                     "status Show what is wrong with Echoes, and what to do :4",

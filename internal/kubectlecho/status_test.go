@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,9 +41,7 @@ func brokenReport() report {
 
 func TestReport_text(t *testing.T) {
 	out := &strings.Builder{}
-	if err := write(out, "", brokenReport()); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(write(out, "", brokenReport())).To(Succeed())
 	want := `Echo shop/web: Warning, 1/2 ready
 No such image. Check spec.image.
 
@@ -67,9 +65,7 @@ LAST SEEN   OBJECT      WARNING   MESSAGE
 
 func TestReport_json(t *testing.T) {
 	out, r := &strings.Builder{}, brokenReport()
-	if err := write(out, "json", reports{[]report{r}}); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(write(out, "json", reports{[]report{r}})).To(Succeed())
 	hour := r.Warnings[0].LastSeen.Format(time.RFC3339)
 	want := `{"items":[{"namespace":"shop","name":"web","ready":false,"phase":"Warning","message":"No such image. Check spec.image.",` +
 		`"readyReplicas":1,"desiredReplicas":2,` +
@@ -120,9 +116,7 @@ func TestLastOf(t *testing.T) {
 	for _, e := range lastOf(events, []object{of("Echo", "web", "", ""), of("Pod", "pod", "", "")}) {
 		got = append(got, e.Reason)
 	}
-	if !slices.Equal(got, []string{"again", "kubelet", "once", "old", "old"}) {
-		t.Errorf("got %q", got)
-	}
+	NewWithT(t).Expect(got).To(HaveExactElements([]string{"again", "kubelet", "once", "old", "old"}))
 }
 
 // of returns an object that has a controller, unless owner is empty. The object's UID is its name.
@@ -169,9 +163,7 @@ func TestTree(t *testing.T) {
 		for _, o := range tree(of("Echo", "web", "", ""), c.objects) {
 			got = append(got, o.lines+o.kind+"/"+o.Metadata.Name)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: the tree is\n%s", name, strings.Join(got, "\n"))
-		}
+		NewWithT(t).Expect(got).To(HaveExactElements(c.want), name)
 	}
 }
 
@@ -197,11 +189,7 @@ func TestMessage_andIsReady(t *testing.T) {
 		"being deleted": {v1.Echo{DeletionTimestamp: &metav1.Time{Time: time.Now()},
 			Status: status(metav1.ConditionTrue, 0, "All is well.")}, false, "All is well."},
 	} {
-		if got := isReady(&c.echo); got != c.isReady {
-			t.Errorf("%s: the Echo is ready: %t", name, got)
-		}
-		if got := message(&c.echo); got != c.message {
-			t.Errorf("%s: the message is %q", name, got)
-		}
+		NewWithT(t).Expect(isReady(&c.echo)).To(Equal(c.isReady), name)
+		NewWithT(t).Expect(message(&c.echo)).To(Equal(c.message), name)
 	}
 }

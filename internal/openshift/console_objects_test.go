@@ -75,8 +75,7 @@ func TestConsoleObjects_offersSampleFiles(t *testing.T) {
 	}
 }
 
-// TestConsoleObjects_titlesNamePrerequisites checks that the title of a sample names the Secret, Gateway, or host name that the sample
-// requires.
+// TestConsoleObjects_titlesNamePrerequisites checks that the title of a sample names the Secret, Gateway, or host name that it requires.
 func TestConsoleObjects_titlesNamePrerequisites(t *testing.T) {
 	for name, o := range objectsByName(t) {
 		spec := o.Object["spec"].(map[string]any)
@@ -100,19 +99,13 @@ func TestConsoleObjects_titlesNamePrerequisites(t *testing.T) {
 // in a node's configuration, and a tag that is not fixed can refer to another image later.
 func TestConsoleObjects_usesFullImageNames(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	snippets, err := filepath.Glob("console_objects/*/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	seen := 0
 	for _, file := range append(files, snippets...) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		for _, found := range regexp.MustCompile(`image: (\S+)`).FindAllStringSubmatch(string(text), -1) {
 			seen++
 			if !regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+/[a-z0-9./-]+:v?\d[\w.-]*$`).MatchString(found[1]) {

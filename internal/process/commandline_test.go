@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/echo-operator/echo-operator/internal/kubectlecho"
 	"github.com/echo-operator/echo-operator/internal/process"
 	"github.com/echo-operator/echo-operator/tests/support/fences"
@@ -28,9 +30,7 @@ import (
 func documentedCodes(t *testing.T) map[string]map[int]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/commands.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	_, section, _ := strings.Cut(string(page), "\n## Exit codes\n")
 	table, _, _ := strings.Cut(section, "\n## ")
 	documented := map[string]map[int]string{}
@@ -81,9 +81,7 @@ func eachExitsAsDocumented(t *testing.T, folder string) {
 			}
 		}
 	}
-	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(server.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	_ = server.Wait() // the exit code shows what failed
 	lines["echo-server"][server.ProcessState.ExitCode()] = "SIGTERM"
 
@@ -120,14 +118,10 @@ func pathCommandCanBeInterrupted(t *testing.T, folder string) {
 			var stdout, stderr strings.Builder
 			command := exec.CommandContext(t.Context(), filepath.Join(folder, words[0]), words[1:]...)
 			command.Stdout, command.Stderr = &stdout, &stderr
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(command.Start()).To(Succeed())
 			<-arrived
 			began := time.Now()
-			if err := command.Process.Signal(sent); err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(command.Process.Signal(sent)).To(Succeed())
 			_ = command.Wait()           // the exit code shows what failed
 			const slow = 5 * time.Second // on a busy machine; otherwise, the program ends at once
 			if took := time.Since(began); command.ProcessState.ExitCode() != 2 || took > slow || !strings.Contains(stdout.String(), server.URL) ||
@@ -155,17 +149,13 @@ func TestInterruptible_secondSignalKills(t *testing.T) {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	lines := bufio.NewScanner(output)
 	for _, want := range []string{"ready", "interrupted"} {
 		if !lines.Scan() || lines.Text() != want {
 			t.Fatalf("it prints %q, want %q", lines.Text(), want)
 		}
-		if err := command.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(command.Process.Signal(os.Interrupt)).To(Succeed())
 	}
 	_ = command.Wait() // the state shows how it ended
 	if status, ok := command.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
@@ -198,12 +188,8 @@ func startEchoServer(t *testing.T, folder string) (*exec.Cmd, map[string]string)
 	command := exec.CommandContext(t.Context(), filepath.Join(folder, "echo-server"), "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0",
 		"--drain-delay=0s")
 	log, err := command.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(command.Start()).To(Succeed())
 	reader := bufio.NewReader(log)
 	line, _ := reader.ReadBytes('\n')
 	go func() { _, _ = io.Copy(io.Discard, reader) }()
@@ -221,9 +207,7 @@ func pathcheckWritesMetricAsDocumented(t *testing.T, programs string) {
 	t.Helper()
 	documented := func(page, after string) string { // make verify looks for calls of this name
 		text, err := os.ReadFile(filepath.Join("../..", page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return fences.After(string(text), after)[0].Text
 	}
 	job := documented("docs/how-to/monitor.md", "To check a path from outside the cluster")

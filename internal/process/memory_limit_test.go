@@ -4,10 +4,11 @@ import (
 	"io/fs"
 	"math"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"testing"
 	"testing/fstest"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestLimitOf(t *testing.T) {
@@ -25,9 +26,7 @@ func TestLimitOf(t *testing.T) {
 		"zero":                 {v2, "0\n", math.MaxInt64},
 		"no control group":     {"other", "", math.MaxInt64},
 	} {
-		if got := limitOf(fstest.MapFS{c.file: {Data: []byte(c.text)}}); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
+		NewWithT(t).Expect(limitOf(fstest.MapFS{c.file: {Data: []byte(c.text)}})).To(Equal(c.want), name)
 	}
 }
 
@@ -36,9 +35,7 @@ func TestCollectSeldom(t *testing.T) {
 		t.Setenv("GOGC", gogc)
 		before := debug.SetGCPercent(50)
 		CollectSeldom()
-		if got := debug.SetGCPercent(before); got != want {
-			t.Errorf("GOGC=%q: the percentage is %d, want %d", gogc, got, want)
-		}
+		NewWithT(t).Expect(debug.SetGCPercent(before)).To(Equal(want), gogc)
 	}
 }
 
@@ -60,9 +57,7 @@ func TestSetMemoryLimit(t *testing.T) {
 	} {
 		debug.SetMemoryLimit(c.before)
 		SetMemoryLimit(c.group)
-		if got := debug.SetMemoryLimit(-1); got != c.want {
-			t.Errorf("%s: the limit is %d, want %d", name, got, c.want)
-		}
+		NewWithT(t).Expect(debug.SetMemoryLimit(-1)).To(Equal(c.want), name)
 	}
 }
 
@@ -85,9 +80,7 @@ func TestRest(t *testing.T) {
 				returned = append(returned, i)
 			}
 		}
-		if !slices.Equal(returned, c.returned) {
-			t.Errorf("%s: memory is returned at %v, want %v", name, returned, c.returned)
-		}
+		NewWithT(t).Expect(returned).To(HaveExactElements(c.returned), name)
 	}
 }
 
