@@ -214,11 +214,104 @@ func TestHandler_describesCall(t *testing.T) {
 	}
 }
 
+// TestUnary compares the whole response to a call.
+func TestUnary(t *testing.T) {
+	s := newCallServer()
+	s.Describer.Identity = describe.Identify(map[string]string{"ECHO_POD_NAMESPACE": "ns", "ECHO_POD_NAME": "pod-1", "ECHO_NODE_NAME": "node",
+		"ECHO_SERVICE_NAME": "service", "ECHO_INGRESS_NAME": "ingress", "ECHO_POD_IP": "10.0.0.1", "ECHO_HOST_IP": "10.0.0.2",
+		"ECHO_INFO_COLOR": "blue"})
+	trusted, err := describe.ParseTrustedProxies("127.0.0.1")
+	s.Describer.TrustedProxies, s.Describer.Version = trusted, "v1"
+	s.draining.Store(true)
+	url := s.serveLocally(t)
+	sent := sentMessage(t, &echov1.EchoRequest{Message: "grüße", Data: []byte{0, 255}})
+	_, data := called(t, echotest.Clients(t)["HTTP/2.0"], url+unaryPath, sent, "X-Request-Id", "id-1", "X-Forwarded-For", "192.0.2.1",
+		"X-A", "1", "X-A", "2")
+	got := &echov1.EchoResponse{}
+	if err := errors.Join(err, proto.Unmarshal(data, got)); err != nil || !strings.HasPrefix(got.Call.RemoteAddress, "127.0.0.1:") {
+		t.Fatalf("the response is %v, %v", got, err)
+	}
+	var metadata []string
+	for _, each := range got.Call.Metadata {
+		metadata = append(metadata, each.Key+"="+each.Value)
+	}
+	if !strings.Contains(strings.Join(metadata, " "), " x-a=1 x-a=2 ") || !slices.Contains(metadata, "content-type=application/grpc") {
+		t.Errorf("the metadata are %q", metadata)
+	}
+	want := &echov1.EchoResponse{Message: "grüße", Data: []byte{0, 255}, Number: 1, Call: &echov1.Call{Method: unaryPath,
+		Authority: strings.TrimPrefix(url, "http://"), RequestId: "id-1", RemoteAddress: got.Call.RemoteAddress, ClientAddress: "192.0.2.1",
+		Metadata: got.Call.Metadata, Server: &echov1.Server{Namespace: "ns", Ingress: "ingress", Service: "service", Pod: "pod-1", Node: "node",
+			PodIp: "10.0.0.1", HostIp: "10.0.0.2", Version: "v1", Draining: true, Info: map[string]string{"COLOR": "blue"}}}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestServerStream checks when the responses arrive, and that only the first one describes the call.
+func TestServerStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := newCallServer().serveInMemory(t)
+		for _, count := range []uint32{0, 3, maxStreamCount} {
+			stream := post(t, client, "http://a"+streamPath, bytes.NewReader(sentMessage(t,
+				&echov1.ServerStreamRequest{Message: "hello", Data: []byte("x"), Count: count, IntervalMilliseconds: 29_000})))
+			began := time.Now()
+			for i := range max(1, count) {
+				got := &echov1.EchoResponse{}
+				if err := proto.Unmarshal(stream.receive(t), got); err != nil || got.Message != "hello" || string(got.Data) != "x" ||
+					got.Number != uint64(i+1) || (got.Call != nil) != (i == 0) || time.Since(began) != time.Duration(i)*29*time.Second {
+					t.Fatalf("after %s comes %v, %v", time.Since(began), got, err)
+				}
+			}
+			if got := stream.status(t); got != "0 " {
+				t.Errorf("the status is %s", got)
+			}
+		}
+	})
+}
+
+// TestEchoService_receivesStreams sends many messages in streams of both kinds.
+func TestEchoService_receivesStreams(t *testing.T) {
+	url, client := newCallServer().serveLocally(t), echotest.Clients(t)["HTTP/2.0"]
+	sent := bytes.Repeat(sentMessage(t, &echov1.EchoRequest{Message: "hel", Data: []byte("lo")}), 1000)
+	status, data := called(t, client, url+echov1.EchoClientStreamProcedure, sent)
+	sum := &echov1.ClientStreamResponse{}
+	if err := proto.Unmarshal(data, sum); err != nil || status != "0 " || sum.Messages != 1000 || sum.Bytes != 5000 ||
+		sum.Sha256 != "d036eecd4917a682ea94570fb6f7a6b306494bcaa54916113072c098b8902875" || sum.Call.Method != echov1.EchoClientStreamProcedure {
+		t.Errorf("the response is %v, %v, with the status %s", sum, err, status)
+	}
+	status, data = called(t, client, url+bidiPath, append(sent, echoRequest(t, echotest.Payload(maxMessage-10))...))
+	last := &echov1.EchoResponse{}
+	if err := proto.Unmarshal(data, last); err != nil || status != "0 " || last.Number != 1001 || len(last.Message) != maxMessage-10 ||
+		last.Call != nil {
+		t.Errorf("the last response is %.200v, %v, with the status %s", last, err, status)
+	}
+}
+
+// TestNewHandler_servesReflection lists the services, and asks for the file of one, in both versions of the protocol.
+func TestNewHandler_servesReflection(t *testing.T) {
+	url, client := newCallServer().serveLocally(t), echotest.Clients(t)["HTTP/2.0"]
+	for _, path := range []string{reflectionPath, strings.Replace(reflectionPath, "v1", "v1alpha", 1)} {
+		_, list := called(t, client, url+path, echotest.GRPCMessage("\x3a\x00"))
+		for _, service := range []string{echov1.EchoName, grpcecho.GrpcEchoName, "grpc.health.v1.Health", reflectionPath[1:35], "v1alpha"} {
+			if !strings.Contains(string(list), service) {
+				t.Errorf("%s: %s is not in the list %q", path, service, list)
+			}
+		}
+		_, file := called(t, client, url+path, echotest.GRPCMessage("\x22\x0cecho.v1.Echo"))
+		if !strings.Contains(string(file), "ServerStreamRequest") {
+			t.Errorf("%s: the file is %q", path, file)
+		}
+	}
+}
+
 // TestHandler_respondsWithGRPCStatus checks the responses to requests that the grpc-go client would never send.
 func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 	url, client := newCallServer().serveLocally(t), echotest.Clients(t)["HTTP/2.0"]
 	const control = "X-Echo-Grpc-Status"
 	hello, tooMuch := string(echoRequest(t, "hello")), string(echotest.GRPCMessage(echotest.Payload(maxMessage+1)))
+	streamRequest := func(count, interval uint32, message string) string {
+		return string(sentMessage(t, &echov1.ServerStreamRequest{Count: count, IntervalMilliseconds: interval, Message: message}))
+	}
 	for name, c := range map[string]struct {
 		path    string
 		sent    string
@@ -238,6 +331,15 @@ func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 		"a reserved path":         {"/-/livez", hello, nil, "12 unknown method /-/livez"},
 		"too much":                {unaryPath, tooMuch, nil, "8 message size 1048577 is larger than configured max 1048576"},
 		"reflection of too much":  {reflectionPath, tooMuch, nil, "8 message size 1048577 is larger than configured max 4096"},
+		"a control":               {unaryPath, "", []string{control, "14"}, "14 requested by x-echo-grpc-status"},
+		"a control of a stream":   {bidiPath, "", []string{control, "5"}, "5 "},
+		"too many responses":      {streamPath, streamRequest(1001, 0, ""), nil, "3 count: 1001 is not a number from 0 to 1000"},
+		"responses too seldom":    {streamPath, streamRequest(1, 30_001, ""), nil, "3 interval_milliseconds: 30001 is not"},
+		"responses too large":     {streamPath, streamRequest(1000, 0, echotest.Payload(17<<10)), nil, "3 count: 1000 responses of 17408 bytes"},
+		"health":                  {healthCheckProcedure, string(echotest.GRPCMessage("\x0a\x0cecho.v1.Echo")), nil, "0 "},
+		"health of Gateway API's": {healthCheckProcedure, string(echotest.GRPCMessage("\x0a\x34" + grpcecho.GrpcEchoName)), nil, "0 "},
+		"health of another":       {healthCheckProcedure, string(echotest.GRPCMessage("\x0a\x05other")), nil, "5 unknown service other"},
+		"a list of health":        {"/grpc.health.v1.Health/List", hello, nil, "12 unknown method"},
 		"health is not delayed":   {healthCheckProcedure, "\x00\x00\x00\x00\x00", []string{control, "14"}, "0 "},
 	} {
 		got, _ := called(t, client, url+c.path, []byte(c.sent), c.headers...)
@@ -268,8 +370,8 @@ func TestHandler_countsCallsByStatus(t *testing.T) {
 		"Connect, a stream as none":   {unaryPath, stream, "", nil, nil},
 		"Connect, a stream":           {echov1.EchoClientStreamProcedure, stream, "", nil, []string{"ClientStream OK"}},
 		"Connect, half a stream":      {echov1.EchoClientStreamProcedure, stream, "\x00", nil, []string{"ClientStream INTERNAL"}},
-		"Connect, a long stream":      {echov1.EchoServerStreamProcedure, stream, threeTimes, nil, []string{"ServerStream OK"}},
-		"gRPC-Web, a long stream":     {echov1.EchoServerStreamProcedure, web, threeTimes, nil, []string{"ServerStream OK"}},
+		"Connect, a long stream":      {streamPath, stream, threeTimes, nil, []string{"ServerStream OK"}},
+		"gRPC-Web, a long stream":     {streamPath, web, threeTimes, nil, []string{"ServerStream OK"}},
 		"Connect, bidirectional":      {bidiPath, stream, "", nil, nil}, // not supported over HTTP/1.1
 		"gRPC-Web":                    {unaryPath, web, string(echotest.GRPCMessage("{}")), nil, []string{"Unary OK"}},
 		"gRPC-Web, not JSON":          {unaryPath, web, string(echotest.GRPCMessage("x")), nil, []string{"Unary INVALID_ARGUMENT"}},
@@ -392,8 +494,8 @@ func TestHandler_endsUnreadCalls(t *testing.T) {
 		s := newCallServer()
 		client, _ := s.serveInMemory(t)
 		for path, request := range map[string]proto.Message{
-			unaryPath:                        &echov1.EchoRequest{Message: echotest.Payload(10 * window)},
-			echov1.EchoServerStreamProcedure: &echov1.ServerStreamRequest{Message: echotest.Payload(16 << 10), Count: 1000},
+			unaryPath:  &echov1.EchoRequest{Message: echotest.Payload(10 * window)},
+			streamPath: &echov1.ServerStreamRequest{Message: echotest.Payload(16 << 10), Count: 1000},
 		} {
 			began := time.Now()
 			post(t, client, "http://a"+path, bytes.NewReader(sentMessage(t, request)))
@@ -496,6 +598,7 @@ func TestHandler_limitsDelayedCalls(t *testing.T) {
 const (
 	unaryPath      = echov1.EchoUnaryProcedure
 	bidiPath       = echov1.EchoBidiStreamProcedure
+	streamPath     = echov1.EchoServerStreamProcedure
 	watchPath      = "/grpc.health.v1.Health/Watch"
 	reflectionPath = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 	gatewayAPI     = grpcecho.GrpcEchoEchoProcedure
@@ -634,7 +737,7 @@ func TestHandler_rejectsCallsOverBudget(t *testing.T) {
 
 // FuzzCall sends arbitrary data to the gRPC methods. All memory must be released, and the response must be bounded and contain no secrets.
 func FuzzCall(f *testing.F) {
-	paths := []string{unaryPath, echov1.EchoServerStreamProcedure, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
+	paths := []string{unaryPath, streamPath, echov1.EchoClientStreamProcedure, bidiPath, gatewayAPI,
 		healthCheckProcedure, reflectionPath}
 	types := []string{"application/grpc", "application/grpc+json", "application/grpc-web", "application/connect+json", "application/json"}
 	f.Add(uint(0), uint(0), []byte("\x00\x00\x00\x00\x07\x0a\x05hello"), "caf\xe9")
@@ -659,7 +762,7 @@ func FuzzCall(f *testing.F) {
 			t.Errorf("%d bytes remain acquired", used)
 		}
 		echotest.ExpectNoSecrets(t, w.Body.String(), string(body)+value, "credential-", base64.RawStdEncoding.EncodeToString([]byte(credential)))
-		if w.Body.Len() > 4*len(body)+6*len(value)+10*exchange.MaxLogged && r.RequestURI != echov1.EchoServerStreamProcedure {
+		if w.Body.Len() > 4*len(body)+6*len(value)+10*exchange.MaxLogged && r.RequestURI != streamPath {
 			t.Errorf("the response to %d bytes has %d", len(body), w.Body.Len())
 		}
 	})

@@ -1,11 +1,18 @@
 package grpc
 
 import (
+	"path/filepath"
 	"testing"
 
+	"github.com/bufbuild/protocompile"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/grpcechoserver"
 
 	"github.com/echo-operator/echo-operator/tests/clients"
@@ -42,6 +49,29 @@ func TestGatewayAPI(t *testing.T) {
 			t.Errorf("%s: the headers are %v", name, headers)
 		}
 	}
-	_, err := client.EchoThree(ctx, &grpcechoserver.EchoRequest{})
-	wantCode(t, err, codes.Unimplemented, "")
+	if _, err := client.EchoThree(ctx, &grpcechoserver.EchoRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("EchoThree: %v", err)
+	}
+}
+
+// TestGatewayAPIProto compares the project's copy of the Gateway API echo service with the original. It ignores options, because they do
+// not affect the messages.
+func TestGatewayAPIProto(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "echoserver", "proto")
+	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{folder}}}
+	files, err := compiler.Compile(t.Context(), "grpcecho.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutOptions := func(file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
+		described := protodesc.ToFileDescriptorProto(file)
+		described.Options = nil
+		for _, method := range described.GetService()[0].GetMethod() {
+			method.Options = nil
+		}
+		return described
+	}
+	if got, want := withoutOptions(files[0]), withoutOptions(grpcechoserver.File_grpcecho_proto); !proto.Equal(got, want) {
+		t.Errorf("grpcecho.proto describes %v, want %v", got, want)
+	}
 }
