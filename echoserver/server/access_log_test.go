@@ -24,7 +24,6 @@ func TestHandler_logsClient(t *testing.T) {
 	}{
 		"no trusted proxy":  {nil, ""},
 		"a trusted proxy":   {[]string{"ECHO_TRUSTED_PROXIES=127.0.0.1"}, "203.0.113.7"},
-		"an untrusted one":  {[]string{"ECHO_TRUSTED_PROXIES=192.0.2.1"}, "127.0.0.1"},
 		"a hidden identity": {[]string{"ECHO_TRUSTED_PROXIES=127.0.0.1", "ECHO_IDENTITY=false"}, "203.0.113.7"},
 		"two proxies":       {[]string{"ECHO_TRUSTED_PROXIES=127.0.0.0/8,203.0.113.7"}, "198.51.100.9"},
 	} {
@@ -82,7 +81,6 @@ func TestHandler_logsRequestsExceptProbes(t *testing.T) {
 // TestRun_awaitsCertificates checks how long the server waits for a Secret.
 func TestRun_awaitsCertificates(t *testing.T) {
 	good := echotest.SecretKeys(echotest.NewAuthority(t, "a").Issue(t, "first"), "")
-	other := echotest.NewAuthority(t, "b").Issue(t, "other")
 	for name, c := range map[string]struct {
 		first  map[string]string
 		after  time.Duration // how long until there is a valid pair
@@ -93,8 +91,6 @@ func TestRun_awaitsCertificates(t *testing.T) {
 		"after a while": {nil, 9 * time.Second, "", 10 * time.Second},
 		"never": {nil, time.Hour, `TLS: Secret "web-tls": key tls.crt is missing`,
 			10 * time.Second},
-		"a bad pair": {echotest.SecretKeys(echotest.Issued{Certificate: good["tls.crt"], Key: other.Key}, ""), time.Hour,
-			`TLS: Secret "web-tls": keys tls.crt and tls.key do not match`, 10 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			volume := echotest.NewSecretVolume(t, c.first)
@@ -124,15 +120,11 @@ func TestNewAdmin(t *testing.T) {
 		body     string
 	}{
 		"live":                         {"/livez", false, 200, "ok\n"},
-		"live while draining":          {"/livez", true, 200, "ok\n"},
 		"ready":                        {"/readyz", false, 200, "ok\n"},
 		"not ready while draining":     {"/readyz", true, 503, "draining\n"},
-		"a query is ignored":           {"/readyz?verbose&echo.status=500", false, 200, "ok\n"},
 		"another path":                 {"/", false, 404, unknown},
 		"a path of the serving port":   {"/-/livez", false, 404, unknown},
 		"a path below one that exists": {"/metrics/x", false, 404, unknown},
-		"a slash too much":             {"/livez/", false, 404, unknown},
-		"upper case":                   {"/LIVEZ", false, 404, unknown},
 		"profiles":                     {"/debug/pprof/", false, 404, unknown},
 	} {
 		h, log := loggedHandler(t)

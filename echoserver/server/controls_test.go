@@ -11,45 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/echo-operator/echo-operator/echoserver/controls"
-	"github.com/echo-operator/echo-operator/echoserver/exchange"
-	"github.com/echo-operator/echo-operator/echoserver/transport"
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
-
-func TestRespond_appliesControls(t *testing.T) {
-	for name, c := range map[string]struct {
-		environ []string
-		target  string
-		headers []string
-		status  int
-		applied string
-		want    map[string]string // the expected headers; an empty value means that the header must be missing
-	}{
-		"a status": {nil, "/?echo.status=503", nil, 503, "status=503", nil},
-		"headers": {nil, "/", []string{"X-Echo-Set-Header", "x-a:1, X-B: 2", "X-Echo-Set-Header", "X-C:a,b"}, 200,
-			"set-header=X-A, set-header=X-B, set-header=X-C", map[string]string{"X-A": "1", "X-B": "2", "X-C": "a,b"}},
-		"a request against a default": {[]string{"ECHO_RESPONSE_STATUS=503"}, "/?echo.status=200", nil, 200, "status=200", nil},
-		"default headers": {[]string{"ECHO_RESPONSE_STATUS=503",
-			`ECHO_RESPONSE_HEADERS=[{"name":"retry-after","value":"7"},{"name":"Set-Cookie","value":"a=b"}]`}, "/", nil,
-			503, "status=503, set-header=retry-after, set-header=Set-Cookie", map[string]string{"Retry-After": "7", "Set-Cookie": "a=b"}},
-		"faults": {[]string{`ECHO_RESPONSE_FAULTS=[{"statusCode":504}]`}, "/", nil, 504, "status=504, fault=0", nil},
-		"None":   {[]string{"ECHO_CONTROLS=None"}, "/?echo.status=503", nil, 200, "", nil},
-		"a fixed body": {[]string{"ECHO_RESPONSE_BODY=gone"}, "/?echo.format=html", nil, 200, "format=html, body=fixed",
-			map[string]string{"Content-Type": transport.PlainText}},
-		"a fixed page": {[]string{"ECHO_RESPONSE_BODY=<b>", `ECHO_RESPONSE_HEADERS=[{"name":"Content-Type","value":"text/html"}]`}, "/", nil, 200,
-			"set-header=Content-Type, body=fixed", map[string]string{"Content-Type": "text/html", "Content-Security-Policy": exchange.Sandbox}},
-	} {
-		w := echotest.Record(handlerOf(t, c.environ...), c.target, c.headers...)
-		if w.Code != c.status || w.Header().Get("X-Echo-Applied") != c.applied {
-			t.Errorf("%s: responded %d with %q, want %d with %q", name, w.Code, w.Header().Get("X-Echo-Applied"), c.status, c.applied)
-		}
-		for header, value := range c.want {
-			if got := w.Header().Values(header); len(got) != 1 || got[0] != value {
-				t.Errorf("%s: %s is %q, want %q", name, header, got, value)
-			}
-		}
-	}
-}
 
 // TestRespond_reportsAppliedControlsEverywhere checks that the header and body of a response, and the metrics, report the same controls.
 func TestRespond_reportsAppliedControlsEverywhere(t *testing.T) {
@@ -65,22 +28,6 @@ func TestRespond_reportsAppliedControlsEverywhere(t *testing.T) {
 	counted := map[string]float64{"control=status": 1, "control=delay": 1, "control=set-header": 2, "control=format": 1}
 	if diff := cmp.Diff(counted, series(t, h.metrics, "echo_controls_total")); diff != "" {
 		t.Errorf("the metrics (-want +got):\n%s", diff)
-	}
-}
-
-// TestRespond_omitsAppliedWithoutControls checks that a response reports no controls if no control changed it.
-func TestRespond_omitsAppliedWithoutControls(t *testing.T) {
-	h := handlerOf(t)
-	for name, target := range map[string]string{"no control": "/", "a parameter without the prefix": "/?status=503",
-		"a refused control":                "/?echo.status=1",
-		"a refused control and a good one": "/?echo.status=503&echo.size=-1", "a reserved path": "/-/livez?echo.status=503"} {
-		w := echotest.Record(h, target)
-		if values := w.Header().Values("X-Echo-Applied"); len(values) > 0 || strings.Contains(w.Body.String(), `"applied"`) {
-			t.Errorf("%s: the header is %q, the body %s", name, values, w.Body)
-		}
-	}
-	if counted := series(t, h.metrics, "echo_controls_total"); len(counted) > 0 {
-		t.Errorf("counted are %v", counted)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
 	"github.com/echo-operator/echo-operator/echoserver/transport"
@@ -203,63 +202,39 @@ func documentedSection(t *testing.T, page, heading string) []fences.Step {
 	return fences.Steps(fences.Section(string(text), heading))
 }
 
-// bash runs a documented command against a server, and returns its output.
-func (p *serverProcess) bash(command string) (string, error) {
-	output, err := exec.Command("bash", "-c",
-		strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(p.url, "http://"))).CombinedOutput()
-	return string(output), err
-}
-
-// TestRun_injectsFaultsAsDocumented runs documented commands against the real program, and compares their output with the documented
-// output. Some commands start the server with an environment variable.
-func TestRun_injectsFaultsAsDocumented(t *testing.T) {
-	steps := documentedSection(t, "docs/reference/echo-server.md", "## Faults")
-	if len(steps) != 10 {
-		t.Errorf("%d commands are found", len(steps))
-	}
+// TestRun_behavesAsDocumented runs documented commands against the real program, and compares their output with the documented output. Some
+// commands start the server with an environment variable.
+func TestRun_behavesAsDocumented(t *testing.T) {
+	const page = "docs/reference/echo-server.md"
 	counts := regexp.MustCompile(`(?m)^ +\d+ `) // the counts that uniq prints, which vary
-	p := start(t)
-	for _, step := range steps {
-		if variable, ok := strings.CutSuffix(step.Commands, "' echo-server\n"); ok {
-			p = start(t, strings.Replace(variable, "='", "=", 1))
-			continue
+	for name, c := range map[string]struct {
+		steps   []fences.Step
+		number  int
+		isWhole bool // whether the page shows the whole output
+	}{
+		"the response": {documentedSection(t, page, "## The response"), 3, false},
+		"faults":       {documentedSection(t, page, "## Faults"), 10, true},
+		"proofs":       {documentedSection(t, page, "## Proofs"), 2, true},
+	} {
+		if len(c.steps) != c.number {
+			t.Errorf("%s: %d commands are found", name, len(c.steps))
 		}
-		output, err := p.bash(step.Commands)
-		got := counts.ReplaceAllString(strings.TrimRight(output, "\n"), "N ")
-		if diff := cmp.Diff(counts.ReplaceAllString(strings.TrimRight(step.Output, "\n"), "N "), got); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", step.Commands, err, diff)
-		}
-	}
-}
-
-// TestRun_respondsAsDocumented runs documented commands, and checks that the output contains the documented output.
-func TestRun_respondsAsDocumented(t *testing.T) {
-	steps := documentedSection(t, "docs/reference/echo-server.md", "## The response")
-	if len(steps) != 3 {
-		t.Errorf("%d commands are found", len(steps))
-	}
-	p := start(t)
-	address := strings.TrimPrefix(p.url, "http://")
-	_, port, _ := strings.Cut(address, ":")
-	for _, step := range steps {
-		step.Output = strings.NewReplacer("localhost:8080", address, `"8080"`, `"`+port+`"`).Replace(step.Output)
-		if output, err := p.bash(step.Commands); err != nil || step.Missing(output) != "" {
-			t.Errorf("%s: %v, %q is missing in %s", step.Commands, err, step.Missing(output), output)
-		}
-	}
-}
-
-// TestRun_provesAsDocumented runs documented commands, and compares their output with the documented output.
-func TestRun_provesAsDocumented(t *testing.T) {
-	steps := documentedSection(t, "docs/reference/echo-server.md", "## Proofs")
-	if len(steps) != 2 {
-		t.Errorf("%d commands are found", len(steps))
-	}
-	p := start(t)
-	for _, step := range steps {
-		output, err := p.bash(step.Commands)
-		if err != nil || strings.TrimSpace(output) != strings.TrimSpace(step.Output) {
-			t.Errorf("%s: %v, got %q, want %q", step.Commands, err, output, step.Output)
+		p := start(t)
+		for _, step := range c.steps {
+			if variable, ok := strings.CutSuffix(step.Commands, "' echo-server\n"); ok {
+				p = start(t, strings.Replace(variable, "='", "=", 1))
+				continue
+			}
+			address := strings.TrimPrefix(p.url, "http://")
+			_, port, _ := strings.Cut(address, ":")
+			command := exec.Command("bash", "-c", strings.ReplaceAll(step.Commands, "localhost:8080", address))
+			output, err := command.CombinedOutput()
+			got := counts.ReplaceAllString(strings.TrimRight(string(output), "\n"), "N ")
+			step.Output = strings.NewReplacer("localhost:8080", address, `"8080"`, `"`+port+`"`).Replace(step.Output)
+			want := counts.ReplaceAllString(strings.TrimRight(step.Output, "\n"), "N ")
+			if err != nil || c.isWhole && got != want || !c.isWhole && step.Missing(got) != "" {
+				t.Errorf("%s: %v, the output is %s, want %s", step.Commands, err, got, want)
+			}
 		}
 	}
 }

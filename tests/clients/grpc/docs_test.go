@@ -22,9 +22,16 @@ func documented(t *testing.T, page, words string) string {
 	return rest
 }
 
+// documentedSection returns a section of a documentation page.
+func documentedSection(t *testing.T, page, heading string) string {
+	t.Helper()
+	section, _, _ := strings.Cut(documented(t, page, "\n"+heading+"\n"), "\n## ")
+	return section
+}
+
 // TestGRPCOfTheDocumentation runs the commands in a documentation section, and expects the output that the section shows.
 func TestGRPCOfTheDocumentation(t *testing.T) {
-	section, _, _ := strings.Cut(documented(t, "docs/reference/echo-server.md", "\n## gRPC\n"), "\n## ")
+	section := documentedSection(t, "docs/reference/echo-server.md", "## gRPC")
 	var steps []string
 	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		steps = append(steps, strings.Split("\n"+block[1], "\n$ ")[1:]...)
