@@ -16,16 +16,14 @@ func TestParseHeader(t *testing.T) {
 		text string
 		want Header
 	}{
-		"a canonical name":           {"X-A:1", Header{"X-A", "1"}},
-		"a name in lower case":       {"x-color:blue", Header{"X-Color", "blue"}},
-		"spaces and tabs around":     {" \tx-a \t: \t1 \t", Header{"X-A", "1"}},
-		"an empty value":             {"X-A:", Header{"X-A", ""}},
-		"a colon in the value":       {"Location:https://example.com:8443/", Header{"Location", "https://example.com:8443/"}},
-		"a name of marks":            {"!#$%&'*+-.^_`|~:1", Header{"!#$%&'*+-.^_`|~", "1"}},
-		"a value beyond ASCII":       {"X-A:größe", Header{"X-A", "größe"}},
-		"a value that is not UTF-8":  {"X-A:\xff", Header{"X-A", "\xff"}},
-		"the lowest that is visible": {"X-A:!", Header{"X-A", "!"}},
-		"JSON with a charset":        {"content-type:application/json; charset=utf-8", Header{"Content-Type", "application/json; charset=utf-8"}},
+		"a name in lower case":      {"x-color:blue", Header{"X-Color", "blue"}},
+		"spaces and tabs around":    {" \tx-a \t: \t1 \t", Header{"X-A", "1"}},
+		"an empty value":            {"X-A:", Header{"X-A", ""}},
+		"a colon in the value":      {"Location:https://example.com:8443/", Header{"Location", "https://example.com:8443/"}},
+		"a name of marks":           {"!#$%&'*+-.^_`|~:1", Header{"!#$%&'*+-.^_`|~", "1"}},
+		"a value beyond ASCII":      {"X-A:größe", Header{"X-A", "größe"}},
+		"a value that is not UTF-8": {"X-A:\xff", Header{"X-A", "\xff"}},
+		"JSON with a charset":       {"content-type:application/json; charset=utf-8", Header{"Content-Type", "application/json; charset=utf-8"}},
 	} {
 		got, err := parseHeader(c.text, Full)
 		if err != nil || got != c.want {
@@ -74,26 +72,12 @@ func TestCheckMediaType(t *testing.T) {
 	}
 }
 
-// TestSplitHeaders splits lists in which values contain commas and colons.
+// TestSplitHeaders splits several lists. FuzzSplitHeaders splits single ones.
 func TestSplitHeaders(t *testing.T) {
-	for name, c := range map[string]struct {
-		lists []string
-		want  []string
-	}{
-		"none":                          {nil, nil},
-		"an empty list":                 {[]string{""}, []string{""}},
-		"one header":                    {[]string{"A:1"}, []string{"A:1"}},
-		"a space before a name":         {[]string{"A:1, B:2"}, []string{"A:1", " B:2"}},
-		"a value with a comma":          {[]string{"A:1,2,B:3"}, []string{"A:1,2", "B:3"}},
-		"a value with a date":           {[]string{"Date:Mon, 02 Jan 10:00"}, []string{"Date:Mon, 02 Jan 10:00"}},
-		"two headers":                   {[]string{"A:1", "B:2,C:3"}, []string{"A:1", "B:2", "C:3"}},
-		"a value with an address":       {[]string{"Via:1.1 a:80, 1.1 b:80,X-B:2"}, []string{"Via:1.1 a:80, 1.1 b:80", "X-B:2"}},
-		"a name with a space is a part": {[]string{"A:1,b c:2"}, []string{"A:1,b c:2"}},
-		"no name before a colon":        {[]string{"A:1,:2"}, []string{"A:1,:2"}},
-		"a trailing comma":              {[]string{"A:1,"}, []string{"A:1,"}},
-		"a value with a quoted comma":   {[]string{`A:"1,2",B:3`}, []string{`A:"1,2"`, "B:3"}},
-		"no name in the first":          {[]string{"x,A:1"}, []string{"x", "A:1"}},
-		"the rest of a value":           {[]string{"A:1", "2"}, []string{"A:1,2"}},
+	for name, c := range map[string]struct{ lists, want []string }{
+		"none":                {nil, nil},
+		"two headers":         {[]string{"A:1", "B:2,C:3"}, []string{"A:1", "B:2", "C:3"}},
+		"the rest of a value": {[]string{"A:1", "2"}, []string{"A:1,2"}},
 	} {
 		if diff := cmp.Diff(c.want, splitHeaders(c.lists)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -103,7 +87,8 @@ func TestSplitHeaders(t *testing.T) {
 
 // FuzzSplitHeaders compares splitHeaders with a simpler implementation.
 func FuzzSplitHeaders(f *testing.F) {
-	for _, seed := range []string{"A:1,B:2", "x,A:1", "A:b,,,,", ",:", "A:1,b c:2,C:3", "A::,B:"} {
+	for _, seed := range []string{"", "A:1", "A:1, B:2", "A:1,2,B:3", "Date:Mon, 02 Jan 10:00", "Via:1.1 a:80, 1.1 b:80,X-B:2", "x,A:1",
+		"A:b,,,,", ",:", "A:1,b c:2,C:3", "A:1,:2", "A::,B:", `A:"1,2",B:3`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {

@@ -62,15 +62,12 @@ func TestParseFaults_rejected(t *testing.T) {
 		`{}`:                                   "not a list such as ",
 		`[{}]`:                                 "faults[0]: requires statusCode, delayMilliseconds, maxDelayMilliseconds, or connection",
 		`[null]`:                               "faults[0]: requires",
-		`[{"percentage":30}]`:                  "faults[0]: requires",
 		`[{"statusCode":503},{"status":503}]`:  `faults[1]: json: unknown field "status"`,
 		`[{"statusCode":"503"}]`:               "statusCode of type int",
-		`[{"statusCode":503.5}]`:               "faults[0]: json: ",
 		`[{"statusCode":199}]`:                 "faults[0].statusCode: 199 is not from 200 to 599",
 		`[{"statusCode":503,"percentage":0}]`:  "faults[0].percentage: 0 is not from 1 to 100",
 		`[{"statusCode":503,"failures":1001}]`: "faults[0].failures: 1001 is not from 1 to 1000",
 		`[{"delayMilliseconds":30001}]`:        "faults[0].delayMilliseconds: 30001 is not from 0 to 30000",
-		`[{"maxDelayMilliseconds":-1}]`:        "faults[0].maxDelayMilliseconds: -1 is not",
 		`[{"delayMilliseconds":2,"maxDelayMilliseconds":1}]`:                   "faults[0].maxDelayMilliseconds: less than delayMilliseconds",
 		`[{"connection":"reset"}]`:                                             `faults[0].connection: "reset" is neither Reset nor Truncate`,
 		`[{"connection":"Reset","statusCode":503}]`:                            "faults[0].statusCode: connection Reset sends no response",
@@ -95,16 +92,10 @@ func TestParseFaults_rejected(t *testing.T) {
 	}
 }
 
+// TestQueryControls parses queries that are malformed or very long. FuzzControlsIn parses others.
 func TestQueryControls(t *testing.T) {
 	for query, want := range map[string]url.Values{
-		"": nil, "a=b&c": nil, "xecho.a=1": nil, "e": nil, "echo": nil, "ECHO.a=1": nil, "%": nil, "%6": nil, "%zz=1": nil, "echo%": nil,
-		"a&&&":                                 nil,
-		"echo.a=1":                             {"a": {"1"}},
-		"echo.=1":                              {"": {"1"}},
-		"echo.a":                               {"a": {""}},
-		"&&echo.a=1&&echo.b=2&echo.a=3":        {"a": {"1", "3"}, "b": {"2"}},
-		"%65%63%68%6F%2E%61=%31":               {"a": {"1"}},
-		"ec%68o.a=b+c=d":                       {"a": {"b c=d"}},
+		"%": nil, "%6": nil, "%zz=1": nil, "echo%": nil,
 		"x=%zz&y=1;2&echo.a=1":                 {"a": {"1"}},
 		strings.Repeat("a&", 20000) + "echo.a": {"a": {""}},
 	} {
@@ -122,7 +113,8 @@ func TestQueryControls(t *testing.T) {
 
 // FuzzControlsIn compares the controls that queryControls and net/url find.
 func FuzzControlsIn(f *testing.F) {
-	for _, seed := range []string{"echo.a=1&b", "%65cho.a=1", "a&&echo.a=%20&echo.a=+", "echo.%61"} {
+	for _, seed := range []string{"", "e", "echo", "echo.a", "echo.=1", "xecho.a=1", "ECHO.a=1", "a&&&", "&&echo.a=1&&echo.b=2&echo.a=3",
+		"%65%63%68%6F%2E%61=%31", "ec%68o.a=b+c=d", "a&&echo.a=%20&echo.a=+"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
@@ -150,9 +142,6 @@ func TestAcceptedFormat(t *testing.T) {
 	for accept, want := range map[string]format{
 		"":                   JSON,
 		"*/*":                JSON,
-		"application/json":   JSON,
-		"text/plain":         Text,
-		"text/html":          HTML,
 		"image/png":          JSON,
 		"text/html, */*":     JSON,
 		"text/html;q=0, */*": JSON,
@@ -192,15 +181,12 @@ func TestCounts_key(t *testing.T) {
 	}{
 		"the same":                {func(*http.Request) {}, same},
 		"another trusted proxy":   {func(r *http.Request) { r.RemoteAddr = "192.0.2.2:1234" }, same},
-		"another header":          {func(r *http.Request) { r.Header.Set("X-A", "1") }, same},
 		"a long ID":               {func(r *http.Request) { r.Header.Set("X-Request-Id", echotest.Payload(128+1)) }, same},
 		"another method":          {func(r *http.Request) { r.Method = http.MethodPost }, 0},
-		"another query":           {func(r *http.Request) { r.RequestURI = "/shop?a=c" }, 0},
 		"another host":            {func(r *http.Request) { r.Host = "other" }, 0},
 		"another client":          {func(r *http.Request) { r.Header.Set("X-Forwarded-For", "10.0.0.2") }, 0},
 		"an ID":                   {func(r *http.Request) { r.Header.Set("X-Request-Id", "a") }, id},
 		"an ID on another path":   {func(r *http.Request) { r.Header.Set("X-Request-Id", "a"); r.RequestURI = "/" }, id},
-		"another ID":              {func(r *http.Request) { r.Header.Set("X-Request-Id", "b") }, 0},
 		"parts of another length": {func(r *http.Request) { r.Host, r.RequestURI = "example.com/", "shop?a=b" }, 0},
 	} {
 		if got := key(c.change); c.want != 0 && got != c.want || c.want == 0 && (got == same || got == id) {
@@ -241,17 +227,13 @@ func TestCounts(t *testing.T) {
 }
 
 func TestApplied(t *testing.T) {
-	zero, many := 0, MaxSize
+	zero := 0
 	for name, c := range map[string]struct {
 		controls   Controls
 		json, text string
 	}{
 		"none":         {Controls{}, `{}`, ""},
-		"status":       {Controls{Status: 503}, `{"status":503}`, "status=503"},
 		"delay":        {Controls{Delay: 2 * time.Second}, `{"delay":"2s"}`, "delay=2s"},
-		"a header":     {Controls{Headers: []Header{{"X-A", "secret"}}}, `{"setHeader":["X-A"]}`, "set-header=X-A"},
-		"a size":       {Controls{Size: &many}, `{"size":16777216}`, "size=16777216"},
-		"a format":     {Controls{Format: Text}, `{"format":"text"}`, "format=text"},
 		"early hints":  {Controls{EarlyHints: true}, `{"earlyHints":true}`, "early-hints=true"},
 		"a fixed body": {Controls{Body: "x"}, `{}`, "body=fixed"},
 		"all": {Controls{Status: 200, Delay: time.Millisecond, Headers: []Header{{"X-B", "1"}, {"X-A", "2"}, {"X-B", "3"}}, Size: &zero,
