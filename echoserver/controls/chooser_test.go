@@ -74,27 +74,20 @@ func TestChooser_findsControls(t *testing.T) {
 func TestChooser_rejectsInvalidControls(t *testing.T) {
 	for target, why := range map[string]string{
 		"/?echo.status=199":                   `echo.status: "199" is not a whole number from 200 to 599`,
-		"/?echo.status=":                      "echo.status: ",
 		"/?echo.status=200&echo.status=201":   "echo.status: specified more than once",
 		"/?echo.delay=31s":                    `echo.delay: "31s" is not a duration from 0s to 30s, such as 500ms`,
-		"/?echo.delay=-1s":                    "echo.delay: ",
 		"/?echo.delay=2s-1s":                  `"2s-1s" is neither a duration from 0s to 30s nor a range such as 100ms-2s`,
 		"/?echo.delay=1s-31s":                 "echo.delay: ",
-		"/?echo.delay=1s-2s-3s":               "echo.delay: ",
 		"/?echo.percentage=0&echo.status=503": `echo.percentage: "0" is not a whole number from 1 to 100`,
 		"/?echo.percentage=30":                "percentage requires another control, such as status=503",
-		"/?echo.failures=0":                   "echo.failures: ",
 		"/?echo.failures=1001":                `echo.failures: "1001" is not a whole number from 1 to 1000`,
 		"/?echo.connection=reset":             "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it",
 		"/?echo.status=407": "407 requests a login; on a private network, spec.server.controls: Full " +
 			"(ECHO_CONTROLS=Full) allows it",
-		"/?echo.delay=5":       "echo.delay: ",
-		"/?echo.size=16777217": `echo.size: "16777217" is not a whole number from 0 to 16777216`,
-		"/?echo.size=-1":       "echo.size: ",
-		"/?echo.format=xml":    `echo.format: "xml" is not json, text, or html`,
-		"/?echo.stauts=200":    "echo.stauts: unknown control: the controls are status, delay, set-header, ",
-		"/?echo.set-header=content-type:text/plain;a=b": "the query has controls but cannot be parsed",
-		"/?echo.body=x":                                   "echo.body: unknown control",
+		"/?echo.size=16777217":                            `echo.size: "16777217" is not a whole number from 0 to 16777216`,
+		"/?echo.format=xml":                               `echo.format: "xml" is not json, text, or html`,
+		"/?echo.stauts=200":                               "echo.stauts: unknown control: the controls are status, delay, set-header, ",
+		"/?echo.set-header=content-type:text/plain;a=b":   "the query has controls but cannot be parsed",
 		"/?echo.set-header=nothing":                       `echo.set-header: "nothing" is not a header such as X-Color: blue`,
 		"/?echo.set-header=a%20b:1":                       `"a b" is not a header name`,
 		"/?echo.set-header=X-A:1%0d%0aX-B:2":              "the value of X-A contains a control character",
@@ -102,7 +95,6 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 		"/?echo.set-header=content-type:text/plain%3Bx=y": "is not one of",
 		"/?echo.status=511":                               "511 requests a login",
 		"/?echo.early-hints=true":                         "a request cannot cause a response with status 103",
-		"/?echo.set-header=":                              `"" is not a header`,
 		"/?echo.handshake=true":                           "echo.handshake: does not apply to this path",
 	} {
 		if _, err := chosen(Safe, target); err == nil || !strings.Contains(err.Error(), why) {
@@ -125,8 +117,7 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 	}
 }
 
-// TestChooser_rejectsForbiddenHeaders tries to set each forbidden header in several spellings, by query parameter and by header. It
-// also tries connection headers as default headers.
+// TestChooser_rejectsForbiddenHeaders tries to set each forbidden header in several spellings, in both ways and as a default header.
 func TestChooser_rejectsForbiddenHeaders(t *testing.T) {
 	const framing, trust = "it belongs to the connection", "cannot be set by a request"
 	for name, why := range map[string]string{
@@ -185,11 +176,9 @@ func TestChooser_preventsCachingIfControlled(t *testing.T) {
 		cached         bool
 	}{
 		"no control":                        {Safe, "", "/", nil, true},
-		"a parameter that is no control":    {Safe, "", "/?status=503", nil, true},
 		"a control":                         {Safe, "", "/?echo.status=404", nil, false},
 		"a control by a header":             {Safe, "", "/", []string{"X-Echo-Format", "text"}, false},
 		"a control that does not apply":     {Safe, "", "/?echo.percentage=1&echo.status=503", nil, false},
-		"a control under Full":              {Full, "", "/?echo.status=404", nil, false},
 		"a control that is off":             {None, "", "/?echo.status=404", nil, true},
 		"a fault of the settings":           {Safe, fault, "/", nil, true},
 		"a control next to a default fault": {Safe, fault, "/?echo.format=text", nil, false},
@@ -249,28 +238,7 @@ func TestChooser_rejectsWithShortReason(t *testing.T) {
 	}
 }
 
-// TestChooser_allocatesNothingForPlainRequests checks that looking for controls in a request without controls allocates no memory.
-func TestChooser_allocatesNothingForPlainRequests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures")
-	}
-	chooser := chooserOf(Safe, Controls{}, nil)
-	r := httptest.NewRequest(http.MethodGet, "/shop?color=blue", http.NoBody)
-	r.Header = http.Header{"Accept": {"*/*"}, "User-Agent": {"curl"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Request-Id": {"1"},
-		"Accept-Encoding": {"gzip"}}
-	count := testing.AllocsPerRun(1000, func() {
-		desired, err := chooser.For(r, Echo)
-		if err != nil || desired.Applied() != nil {
-			t.Errorf("the controls are %v, %v", desired, err)
-		}
-	})
-	if count > 0 {
-		t.Errorf("%g allocations", count)
-	}
-}
-
-// TestChooser_rejectsRiskyHeaders sets headers under the default policy. The policy must reject every header that could make a
-// proxy, a cache, or a browser affect other clients.
+// TestChooser_rejectsRiskyHeaders sets headers that could make a proxy, a cache, or a browser affect other clients.
 func TestChooser_rejectsRiskyHeaders(t *testing.T) {
 	for text, allowed := range map[string]bool{
 		"X-A: 1": true, "X-Color: blue": true, "X-1: 1": true, "X-Test-Cache-Control: 1": true, "X-Custom-Color: 1": true,
@@ -278,23 +246,14 @@ func TestChooser_rejectsRiskyHeaders(t *testing.T) {
 		"X-Example-A-B-C: 1": true, "Retry-After: 7": true, "Content-Language: de": true, "Content-Type: text/csv": true,
 		"Location: /": true, "Location: /shop?a=b#c": true,
 
-		"Cache-Control: max-age=60": false, "Expires: 0": false, "Vary: Cookie": false, "Surrogate-Control: max-age=60": false,
-		"Surrogate-Key: a":              false,
-		"Cdn-Cache-Control: max-age=60": false, "Cloudflare-CDN-Cache-Control: max-age=60": false, "Edge-Control: cache-maxage=60": false,
-		"X-Accel-Redirect: /internal": false, "X-Accel-Expires: 60": false, "X-Sendfile: /etc/passwd": false,
-		"X-LIGHTTPD-send-file: /etc/passwd": false,
-		"X-Litespeed-Cache-Control: public": false, "X-Litespeed-Location: /": false, "X-Envoy-Immediate-Health-Check-Fail: 1": false,
-		"X-Reproxy-Url: http://a/": false, "X-Varnish: 1": false, "X-Esi: 1": false, "X-Ttl: 60": false, "X-Cache: HIT": false,
-		"X-Json: alert(1)":        false,
-		"X-Middleware-Rewrite: /": false, "X-Nextjs-Redirect: /": false, "X-Vercel-Cache: HIT": false, "X-Amz-Meta-A: 1": false,
-		"X-Goog-Hash: 1":        false,
-		"X-Robots-Tag: noindex": false, "X-Frame-Options: DENY": false, "X-Dns-Prefetch-Control: on": false, "X-Forwarded-For: 1": false,
-		"X-Pjax-Url: /": false, "X-Inertia-Location: /": false, "X-Two-Words: 1": false, "X-: 1": false, "X-A_b: 1": false, "X-A.b: 1": false,
-		"X: 1":         false,
-		"X-Tests-A: 1": false, "X-Echo-Status: 1": false, "X-Robots: 1": false, "X-Sourcemap: /a": false,
-		"Refresh: 0;url=//evil": false, "Www-Authenticate: Basic": false, "Content-Disposition: attachment": false, "Content-Location: /": false,
-		"Accept-CH: Width": false, "Link: </a>; rel=preload": false, "Server: a": false, "Age: 0": false, "Etag: 1": false,
-		"Content-Encoding: gzip":          false,
+		"Cache-Control: max-age=60": false, "Vary: Cookie": false, "Surrogate-Key: a": false, "CDN-Cache-Control: max-age=60": false,
+		"X-Accel-Redirect: /internal": false, "X-Sendfile: /etc/passwd": false, "X-Litespeed-Location: /": false, "X-Cache: HIT": false,
+		"X-Envoy-Immediate-Health-Check-Fail: 1": false, "X-Json: alert(1)": false, "X-Nextjs-Redirect: /": false, "X-Amz-Meta-A: 1": false,
+		"X-Robots-Tag: noindex": false, "X-Frame-Options: DENY": false, "X-Forwarded-For: 1": false, "X-Two-Words: 1": false, "X-: 1": false,
+		"X-A_b: 1": false, "X-A.b: 1": false, "X: 1": false, "X-Tests-A: 1": false, "X-Echo-Status: 1": false, "X-Robots: 1": false,
+		"Refresh: 0;url=//evil": false, "Www-Authenticate: Basic": false, "Content-Location: /": false, "Link: </a>; rel=preload": false,
+		"Server: a": false, "Etag: 1": false, "Content-Encoding: gzip": false,
+
 		"Location: https://evil.example/": false, "Location: //evil.example/": false, "Location: /a//b": false, `Location: /\evil.example`: false,
 		`Location: \\evil`: false, "Location: /\t/evil.example": false, "Location: a": false, "Location: /a b": false, "Location:": false,
 		"Location: /é":                  false,
@@ -335,13 +294,10 @@ func TestChooser_injectsFaults(t *testing.T) {
 			[]string{"status=503, fault=0", "", "status=503, fault=0", ""}},
 		"the first that applies": {a + "," + b, []int64{30, 49, 0, 99, 50}, []string{"/", "/", "/"},
 			[]string{"status=504, fault=1", "status=503, fault=0", ""}},
-		"a status of the request": {`{"statusCode":503}`, nil, []string{"/?echo.status=200"}, []string{"status=200"}},
 		"a format of the request": {`{"statusCode":503}`, nil, []string{"/?echo.format=text"},
 			[]string{"status=503, format=text, fault=0"}},
 		"two failures": {`{"statusCode":503,"failures":2}`, nil, []string{"/", "/", "/", "/?x", "/"},
 			[]string{"status=503, fault=0", "status=503, fault=0", "", "status=503, fault=0", ""}},
-		"failures by chance": {`{"statusCode":503,"failures":1,"percentage":50}`, []int64{50, 49, 0}, []string{"/", "/", "/"},
-			[]string{"", "status=503, fault=0", ""}},
 		"a percentage of requests": {"", []int64{30, 29},
 			[]string{"/?echo.percentage=30&echo.status=502&echo.format=text", "/?echo.percentage=30&echo.status=502"},
 			[]string{"", "status=502, percentage=30"}},
@@ -373,14 +329,12 @@ func TestChooser_choosesDelay(t *testing.T) {
 		faults, target string
 		want           time.Duration
 	}{
-		"a range":                  {`{"delayMilliseconds":100,"maxDelayMilliseconds":2000}`, "/", 100*time.Millisecond + 7},
-		"up to a delay":            {`{"maxDelayMilliseconds":2000}`, "/", 7},
-		"one delay":                {`{"delayMilliseconds":100}`, "/", 100 * time.Millisecond},
-		"instead of the default":   {`{"delayMilliseconds":0}`, "/", 0},
-		"the default":              {`{"statusCode":503}`, "/", 5 * time.Second},
-		"a range of a request":     {`{"delayMilliseconds":100}`, "/?echo.delay=1s-3s", time.Second + 7},
-		"a delay against a range":  {`{"maxDelayMilliseconds":100}`, "/?echo.delay=1s", time.Second},
-		"a range without a choice": {`{"delayMilliseconds":100,"maxDelayMilliseconds":100}`, "/", 100 * time.Millisecond},
+		"a range":                 {`{"delayMilliseconds":100,"maxDelayMilliseconds":2000}`, "/", 100*time.Millisecond + 7},
+		"up to a delay":           {`{"maxDelayMilliseconds":2000}`, "/", 7},
+		"instead of the default":  {`{"delayMilliseconds":0}`, "/", 0},
+		"the default":             {`{"statusCode":503}`, "/", 5 * time.Second},
+		"a range of a request":    {`{"delayMilliseconds":100}`, "/?echo.delay=1s-3s", time.Second + 7},
+		"a delay against a range": {`{"maxDelayMilliseconds":100}`, "/?echo.delay=1s", time.Second},
 	} {
 		chooser := chooserOf(Safe, Controls{Delay: 5 * time.Second}, parsedFaults(t, c.faults))
 		chooser.Random = rolls(7)

@@ -88,17 +88,10 @@ func TestParseTrustedProxies(t *testing.T) {
 }
 
 func TestParseTrustedProxies_rejectsInvalid(t *testing.T) {
-	for name, c := range map[string]struct{ text, refused string }{
-		"a host name":                     {"proxy.example", "proxy.example"},
-		"an address with a port":          {"10.0.0.1:80", "10.0.0.1:80"},
-		"a mapped CIDR with too few bits": {"::ffff:10.0.0.0/8", "::ffff:10.0.0.0/8"},
-		"a CIDR with a zone":              {"fe80::%eth0/64", "fe80::%eth0/64"},
-		"the second of a list":            {"10.0.0.0/8, proxy ,::1", "proxy"},
-	} {
-		trusted, err := ParseTrustedProxies(c.text)
-		want := `"` + c.refused + `" is not an address or a CIDR such as 10.0.0.0/8`
-		if err == nil || err.Error() != want || trusted != nil {
-			t.Errorf("%s: got %v and the error %v, want the error %s", name, trusted, err, want)
+	for _, text := range []string{"proxy.example", "10.0.0.1:80", "::ffff:10.0.0.0/8", "fe80::%eth0/64"} {
+		want := `"` + text + `" is not an address or a CIDR such as 10.0.0.0/8`
+		if trusted, err := ParseTrustedProxies("10.0.0.0/8, " + text + " ,::1"); err == nil || err.Error() != want || trusted != nil {
+			t.Errorf("%s: got %v and the error %v, want the error %s", text, trusted, err, want)
 		}
 	}
 }
@@ -143,9 +136,7 @@ func TestParseTraceparent(t *testing.T) {
 		"00-" + trace1 + "-0000000000000000-01":                 nil,
 		"00-0AF7651916CD43DD8448EB211C80319C-" + parent + "-01": nil,
 		"00-" + trace1 + "-" + parent:                           nil,
-		"00-" + trace1 + "-" + parent + "-1":                    nil,
 		"":                                                      nil,
-		"00-" + trace1[1:] + "-" + parent + "-01":               nil,
 	} {
 		if diff := cmp.Diff(want, parseTraceparent([]string{text})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)

@@ -20,13 +20,10 @@ func TestParseForwarded(t *testing.T) {
 		`for="_a"b`:                                     nil,
 		"for=_a b":                                      nil,
 		"for=é":                                         nil,
-		"FOR=_a;By=_b;hOST=c;PROTO=d":                   {{For: "_a", By: "_b", Host: "c", Proto: "d"}},
 		"\tfor=_a\t;\tby=_b\t,\tfor=_c\t":               {{For: "_a", By: "_b"}, {For: "_c"}},
 		`for="_\a"`:                                     {{For: "_a"}}, // an unnecessary escape
 		";;for=_a;;by=_b;":                              {{For: "_a", By: "_b"}},
 		"for=_a;x=y;by=_b":                              {{For: "_a", By: "_b"}},
-		"for =_a":                                       nil,
-		`for=_a"b`:                                      nil,
 		"for=_a;x=(y)":                                  nil,                      // the value of an unknown parameter is malformed
 		"for=198.51.100.2, for: 198.51.100.3":           nil,                      // a colon instead of the equals sign
 		"192.0.2.15, for=198.51.100.2":                  nil,                      // an address without a name
@@ -54,8 +51,7 @@ func distinctParameters(number int) string {
 	return text.String()
 }
 
-// TestParseForwarded_rules checks single elements against RFC 7239, 4 to 6. Each invalid element is one that proxies write or that other
-// implementations reject.
+// TestParseForwarded_rules checks elements that proxies write or other implementations reject, against RFC 7239, 4 to 6.
 func TestParseForwarded_rules(t *testing.T) {
 	for element, valid := range map[string]bool{
 		// each parameter at most once, regardless of case (4)

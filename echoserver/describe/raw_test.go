@@ -54,27 +54,6 @@ func TestRawList_bound(t *testing.T) {
 	}
 }
 
-// TestListRaw_allocatesNothingForPlainRequest checks that the search for invalid UTF-8 allocates no memory for a request that contains
-// none.
-func TestListRaw_allocatesNothingForPlainRequest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures")
-	}
-	r := &http.Request{Method: http.MethodGet, RequestURI: "/shop?color=blue", URL: &url.URL{RawQuery: "color=blue"},
-		Header: http.Header{"Accept": {"*/*"}, "User-Agent": {"curl/8.5.0"}, "X-Name": {"café"}}}
-	a := Response{Path: r.RequestURI, Host: "a", Method: r.Method, Headers: r.Header,
-		Request: Request{Query: map[string][]string{"color": {"blue"}}}}
-	count := testing.AllocsPerRun(1000, func() {
-		a.listRaw()
-		if a.Request.Raw != nil || mostRaw(r) != 0 {
-			t.Errorf("listed are %+v", a.Request.Raw)
-		}
-	})
-	if count > 0 {
-		t.Errorf("%g allocations", count)
-	}
-}
-
 // FuzzRaw describes arbitrary requests, and checks that the shown values and the list suffice to restore the original values.
 func FuzzRaw(f *testing.F) {
 	f.Add("/caf\xe9", "X-Name", "caf\xe9", "q=caf%E9&q=%E8&q=2")

@@ -73,8 +73,7 @@ func TestArrivals(t *testing.T) {
 	})
 }
 
-// TestArrivals_keepsFirstArrivals sends more requests than the record keeps. The later ones must be counted, and their proofs must describe
-// them.
+// TestArrivals_keepsFirstArrivals sends more requests than the record keeps, which it must count, and whose proofs must describe them.
 func TestArrivals_keepsFirstArrivals(t *testing.T) {
 	a := NewArrivals(proof.Echo{}, poolOf(10))
 	const nonce = "0123456789abcdef"
@@ -151,22 +150,6 @@ func TestArrivals_holdsReservedMemory(t *testing.T) {
 		t.Errorf("the record holds %d bytes, and has reserved %d", got, want)
 	}
 	runtime.KeepAlive(a)
-}
-
-// TestReceive_allocatesNothingIfNotAsked checks that requests without a nonce cost nothing.
-func TestReceive_allocatesNothingIfNotAsked(t *testing.T) {
-	a := NewArrivals(proof.Echo{}, poolOf(10))
-	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("body"))
-	e, body := New(httptest.NewRecorder(), r), r.Body
-	count := testing.AllocsPerRun(100, func() {
-		a.Receive(e, r)
-		e.Claim(true, func() io.Reader { return strings.NewReader("body") })
-		e.Status = 0
-		e.begin(http.StatusOK)
-	})
-	if count != 0 || r.Body != body || e.witness != nil || len(e.Header()) > 0 {
-		t.Errorf("it allocates %g times, and signs: %t", count, e.witness != nil)
-	}
 }
 
 // TestExchange_signs calls the methods that begin a response, in each order that handlers use.

@@ -22,8 +22,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// TestNewServer_closesAfterIncompleteHTTP2Header sends an incomplete header over HTTP/2, does not respond to net/http's ping, and measures
-// when the server closes the connection.
+// TestNewServer_closesAfterIncompleteHTTP2Header sends an incomplete header over HTTP/2, and does not respond to the ping of net/http.
 func TestNewServer_closesAfterIncompleteHTTP2Header(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, listener := serveInMemory(t, handlerOf(t))
@@ -127,8 +126,7 @@ func TestNewServer_keepsIdleHTTP2Connection(t *testing.T) {
 	})
 }
 
-// TestAdmit_closesConnectionAfterAmbiguousRequest checks that the server closes a connection after an ambiguous request, even if the server
-// did not see the raw header.
+// TestAdmit_closesConnectionAfterAmbiguousRequest sends ambiguous requests. For some of them, the server does not see the raw header.
 func TestAdmit_closesConnectionAfterAmbiguousRequest(t *testing.T) {
 	server := serve(t, handlerOf(t))
 	ambiguous := "POST /last HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"

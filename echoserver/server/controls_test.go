@@ -43,8 +43,7 @@ func TestRespond_reportsEarlyHintsIfSent(t *testing.T) {
 	}
 }
 
-// TestEcho_varyListsControlHeaders checks that Vary lists each request header that controls the response, so that caches do not serve the
-// response for other requests.
+// TestEcho_varyListsControlHeaders checks that caches do not serve the response for requests with other controls.
 func TestEcho_varyListsControlHeaders(t *testing.T) {
 	h := handlerOf(t, `ECHO_RESPONSE_HEADERS=[{"name":"vary","value":"Cookie"}]`)
 	for _, target := range []string{"/", "/?echo.status=503", "/?echo.status=1"} {
@@ -57,8 +56,7 @@ func TestEcho_varyListsControlHeaders(t *testing.T) {
 	}
 }
 
-// TestEcho_resetsConnection checks that a request or a setting can cause a connection reset in both protocols. Other clients' connections must
-// stay open.
+// TestEcho_resetsConnection checks that a request or a setting can reset a connection or a stream, but no other client's connection.
 func TestEcho_resetsConnection(t *testing.T) {
 	h := handlerOf(t, "ECHO_CONTROLS=Full", `ECHO_RESPONSE_FAULTS=[{"connection":"Reset","failures":1}]`)
 	server := serve(t, h)
@@ -115,8 +113,7 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// TestTruncate_closesConnectionEvenWithoutBody checks that the connection is closed even though no part of the response is missing. The
-// response must not report that it is truncated.
+// TestTruncate_closesConnectionEvenWithoutBody checks that the connection is closed, but the truncation is not reported.
 func TestTruncate_closesConnectionEvenWithoutBody(t *testing.T) {
 	url := serve(t, handlerOf(t, "ECHO_CONTROLS=Full")).URL
 	for request, status := range map[string]string{"GET /?echo.connection=truncate&echo.status=204": "204",

@@ -43,44 +43,25 @@ func TestRun_survivesFloods(t *testing.T) {
 	for name, f := range floods() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f.run(t)
+			f.run(t, false)
 		})
 	}
 	for _, limit := range []int{transport.DefaultHeaderBytes, transport.MostHeaderBytes} {
 		for name, f := range headerFloods(limit) {
 			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) {
 				t.Parallel()
-				f.run(t, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
+				f.run(t, false, "ECHO_MAX_HEADER_BYTES="+strconv.Itoa(limit))
 			})
 		}
-	}
-}
-
-// TestRun_survivesFloodsWithBlockedLog floods the program while nothing reads the log. Requests wait until their log lines are written.
-// While they wait, their memory counts toward the budget.
-func TestRun_survivesFloodsWithBlockedLog(t *testing.T) {
-	if os.Getenv("FLOODS") != "all" {
-		t.Skip("make flood")
 	}
 	all := floods()
 	maps.Copy(all, headerFloods(transport.DefaultHeaderBytes))
 	for _, name := range []string{"delayed long headers", "distinct tiny fields", "long trailers over HTTP/2", "resets of authorities"} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name+", blocked log", func(t *testing.T) {
 			t.Parallel()
-			p := startFlooded(t)
-			p.log.Mutex.Lock()
-			defer p.log.Mutex.Unlock()
-			if peak := flood(t, p, all[name].connections, all[name].open); peak >= containerMemory {
-				t.Errorf("the kernel would have killed the program because of its memory limit: %d MiB", peak)
-			}
+			all[name].run(t, true)
 		})
 	}
-}
-
-// startFlooded starts the real program with the soft memory limit that it has in a pod.
-func startFlooded(t *testing.T, environ ...string) *serverProcess {
-	t.Helper()
-	return start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
 }
 
 // clientFlood specifies what each of many concurrent connections does.
@@ -89,13 +70,20 @@ type clientFlood struct {
 	open        func(net.Conn) error
 }
 
-func (f clientFlood) run(t *testing.T, environ ...string) {
+// run floods the real program, which has the soft memory limit of a pod. If nothing reads the log, requests wait until their log lines are
+// written. Their memory counts toward the budget, so other clients are not served.
+func (f clientFlood) run(t *testing.T, hasBlockedLog bool, environ ...string) {
 	t.Helper()
-	p := startFlooded(t, environ...)
-	others := ordinaryClients(t, p)
+	p := start(t, append(environ, "GOMEMLIMIT="+strconv.Itoa(containerMemory<<20/4*3), "ECHO_DRAIN_DELAY=0s")...)
+	others := func() int64 { return 0 }
+	if hasBlockedLog {
+		p.log.Mutex.Lock()
+		defer p.log.Mutex.Unlock()
+	} else {
+		others = ordinaryClients(t, p)
+	}
 	peak := flood(t, p, f.connections, f.open)
-	served := others()
-	t.Logf("the peak is %d MiB of memory; meanwhile, %d requests and probes of other clients were served", peak, served)
+	t.Logf("the peak is %d MiB of memory; meanwhile, %d requests and probes of other clients were served", peak, others())
 	if peak >= containerMemory {
 		t.Errorf("the kernel would have killed the program because of its memory limit: %d MiB", peak)
 	}

@@ -90,27 +90,16 @@ func TestCertificates_rotations(t *testing.T) {
 	})
 }
 
-// TestSettings_pair checks the errors for files that cannot be used.
+// TestSettings_pair checks the errors for files that cannot be used. internal/certificates tests how the files are parsed.
 func TestSettings_pair(t *testing.T) {
-	a := echotest.NewAuthority(t, "a")
-	first, second := a.Issue(t, "first"), a.Issue(t, "second")
-	const noPair = "keys tls.crt and tls.key are not a PEM certificate and its private key: "
+	first := echotest.NewAuthority(t, "a").Issue(t, "first")
 	for name, c := range map[string]struct {
 		files  map[string]string
 		client string
 		want   string // the expected error, or "" for none
 	}{
-		"a pair": {echotest.SecretKeys(first, ""), ClientCertificateNone, ""},
-		"a pair with its authority": {
-			echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate + a.PEM, Key: first.Key}, a.PEM), ClientCertificateRequire, ""},
 		"no key": {map[string]string{certificateFile: first.Certificate}, ClientCertificateNone,
 			"key tls.key is missing"},
-		"an empty certificate": {echotest.SecretKeys(echotest.Issued{Certificate: "", Key: first.Key}, ""), ClientCertificateNone,
-			noPair + "failed to find any PEM data in certificate input"},
-		"a key that is not PEM": {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: "x"}, ""),
-			ClientCertificateNone, noPair + "failed to find any PEM data in key input"},
-		"the key of another": {echotest.SecretKeys(echotest.Issued{Certificate: first.Certificate, Key: second.Key}, ""),
-			ClientCertificateNone, "keys tls.crt and tls.key do not match"},
 		"Require without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequire,
 			"key ca.crt is missing: spec.tls.clientCertificate Require needs it"},
 		"Request without an authority": {echotest.SecretKeys(first, ""), ClientCertificateRequest, ""},
@@ -118,14 +107,7 @@ func TestSettings_pair(t *testing.T) {
 			"key ca.crt: it contains no PEM certificate"},
 		"Require with an empty authority": {map[string]string{certificateFile: first.Certificate, keyFile: first.Key, authorityFile: ""},
 			ClientCertificateRequire, "key ca.crt: it contains no PEM certificate"},
-		"Require with a half of an authority": {echotest.SecretKeys(first, a.PEM+a.PEM[:200]), ClientCertificateRequire,
-			"key ca.crt: 1 of its 2 blocks are not PEM: each -----BEGIN and -----END line must be complete and not indented"},
-		"the authority first": {echotest.SecretKeys(echotest.Issued{Certificate: a.PEM + first.Certificate, Key: first.Key}, ""),
-			ClientCertificateNone,
-			"key tls.crt: the certificate for the private key is number 2, but must be the first: put it before its authorities"},
 		"a bad authority that no one reads": {echotest.SecretKeys(first, "x"), ClientCertificateNone, ""},
-		"an authority with nothing to serve": {map[string]string{authorityFile: a.PEM}, ClientCertificateRequire,
-			"key tls.crt is missing"},
 	} {
 		s := TLSSettings{Folder: echotest.NewSecretVolume(t, c.files).Folder, ClientCertificate: c.client, MinVersion: tls.VersionTLS12}
 		files, err := s.read()

@@ -82,18 +82,14 @@ func rejectedRequests() map[string]rejectedCase {
 	return map[string]rejectedCase{
 		"PROXY protocol 1":         proxy(proxyV1, "PROXY v1"),
 		"PROXY protocol 2":         proxy(proxyV2, "PROXY v2"),
-		"SSH":                      bad("SSH-2.0-OpenSSH_9.6\r\n", ""),
 		"an empty line":            bad("\r\n"+plain, ""),
 		"an escape":                bad("GET /a%zz?k=hunter2 HTTP/1.1\r\nHost: a\r\n\r\n", ""),
 		"HTTP/3.0":                 {"GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, "status_505", "HTTP/1", "unsupported protocol version"},
 		"no Host":                  header("X-A: 1", ": missing required Host header"),
-		"a blank in Host":          header("Host: a b", ": malformed Host header"),
 		"a blank before the colon": header("Host: a\r\nX-A : hunter2", ""),
 		"NUL in a value":           header("Host: a\r\nX-A: hunter2\x00", ""),
-		"two hosts":                header("Host: a\r\nHost: b", ""),
 		"two lengths":              header("Host: a\r\nContent-Length: 1\r\ncontent-length: 2", ""),
 		"a coding":                 {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "status_501", "HTTP/1", "501 "},
-		"an expectation":           {"POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417, "status_417", "HTTP/1", "417 "},
 	}
 }
 
@@ -143,8 +139,7 @@ func readStatus(t *testing.T, conn net.Conn) int {
 	return response.StatusCode
 }
 
-// TestReporter_reportsIncompleteHeaders closes the connection or stops sending in the middle of a header, or without a header, as health
-// checks do.
+// TestReporter_reportsIncompleteHeaders closes the connection or stops sending in a header, or without one, as health checks do.
 func TestReporter_reportsIncompleteHeaders(t *testing.T) {
 	s := newServed()
 	conn := echotest.Dial(t, s.serveLocally(t))
@@ -192,10 +187,7 @@ func rejectedFrames() map[string]http2Case {
 	return map[string]http2Case{
 		"a WebSocket": {request(echotest.FieldBlock(":method", "CONNECT", ":protocol", "websocket", ":scheme", "http", ":path", "/-/ws",
 			":authority", "a")), ReasonHTTP2Connect, "bad_connect"},
-		"CONNECT with a path": {request(echotest.FieldBlock(":method", "CONNECT", ":scheme", "http", ":path", "/", ":authority", "a")),
-			ReasonHTTP2Connect, "bad_connect"},
-		"no path":                stream("bad_path_method", ":method", "GET", ":scheme", "http", ":authority", "a"),
-		"a path without a slash": stream("bad_path", ":method", "GET", ":scheme", "http", ":path", "hunter2", ":authority", "a"),
+		"no path": stream("bad_path_method", ":method", "GET", ":scheme", "http", ":authority", "a"),
 		"a user in the authority": stream("userinfo_in_authority", ":method", "GET", ":scheme", "http", ":path", "/",
 			":authority", "hunter2@a"),
 		"an even stream": ended("PROTOCOL_ERROR", func(f *http2.Framer) error {
@@ -241,8 +233,7 @@ func awaitRejection(framer *http2.Framer) {
 	}
 }
 
-// TestReporter_ignoresHandledRequests resets streams that a handler is serving, and uploads more than the handler reads. The server must
-// not report these requests as rejected.
+// TestReporter_ignoresHandledRequests resets streams that a handler serves, and uploads more than it reads.
 func TestReporter_ignoresHandledRequests(t *testing.T) {
 	s := newServed()
 	s.Handler = Handle(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -269,8 +260,7 @@ func TestReporter_ignoresHandledRequests(t *testing.T) {
 	}
 }
 
-// TestConnection_rejectsTLS sends the first TLS message in pieces to the plain HTTP port. net/http alone would wait for a line
-// feed.
+// TestConnection_rejectsTLS sends the first TLS message in pieces to the HTTP port. net/http alone would wait for a line feed.
 func TestConnection_rejectsTLS(t *testing.T) {
 	hello := clientHello(t)
 	for _, size := range []int{1, 2, 5, len(hello)} {
@@ -307,7 +297,6 @@ func TestReportFailure(t *testing.T) {
 		"PROXY protocol 1": proxy(proxyV1+string(clientHello(t)), "PROXY v1"),
 		"PROXY protocol 2": proxy(proxyV2+string(clientHello(t)), "PROXY v2"),
 		"SSH":              failed("SSH-2.0-OpenSSH_9.6\r\n", "does not look like a TLS handshake"),
-		"a long message":   failed("\x16\x03\x01\xff\xff", "oversized record"),
 	}
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE", "PATCH", "CONNECT", "TRACE"} {
 		cases[method] = http(method + " a:443 HTTP/1.1\r\n")
@@ -326,8 +315,7 @@ func TestReportFailure(t *testing.T) {
 	}
 }
 
-// TestReportFailure_ignoresClientsThatLeave closes connections before sending any data, as health checks do, and in the middle of the first
-// message.
+// TestReportFailure_ignoresClientsThatLeave closes connections before and in the middle of the first message, as health checks do.
 func TestReportFailure_ignoresClientsThatLeave(t *testing.T) {
 	for _, length := range []int{0, 5, 100} {
 		s := serveTLS(t, "", TLSSettings{})

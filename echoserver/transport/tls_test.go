@@ -28,8 +28,7 @@ func TestTLSConnection_sendsCloseNotify(t *testing.T) {
 	}
 }
 
-// TestNewTLSListener_negotiates connects with versions, cipher suites, and protocols that the settings allow, and with others. The server
-// must report why a handshake fails.
+// TestNewTLSListener_negotiates connects with what the settings allow, and with what they do not, which the server must report.
 func TestNewTLSListener_negotiates(t *testing.T) {
 	aes256 := TLSSettings{Ciphers: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}}
 	atMost := func(version uint16, ciphers ...uint16) func(*tls.Config) {
@@ -46,16 +45,11 @@ func TestNewTLSListener_negotiates(t *testing.T) {
 		detail   string // of the rejection
 	}{
 		"TLS 1.1":              {TLSSettings{}, atMost(tls.VersionTLS11), "", "unsupported versions"},
-		"TLS 1.2":              {TLSSettings{}, atMost(tls.VersionTLS12), "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 ", ""},
 		"TLS 1.2 under 1.3":    {from13, atMost(tls.VersionTLS12), "", "unsupported versions"},
-		"TLS 1.3":              {from13, atMost(tls.VersionTLS13), "TLS 1.3 TLS_AES_128_GCM_SHA256 ", ""},
 		"a cipher suite":       {aes256, atMost(tls.VersionTLS12), "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 ", ""},
 		"another cipher suite": {aes256, atMost(tls.VersionTLS12, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256), "", "no cipher suite"},
-		"a suite of TLS 1.3":   {aes256, atMost(tls.VersionTLS13), "TLS 1.3 TLS_AES_128_GCM_SHA256 ", ""},
-		"HTTP/1.1":             {TLSSettings{}, offers("http/1.1"), "TLS 1.3 TLS_AES_128_GCM_SHA256 http/1.1", ""},
 		"HTTP/2 goes first":    {TLSSettings{}, offers("http/1.1", "h2"), "TLS 1.3 TLS_AES_128_GCM_SHA256 h2", ""},
 		"another protocol":     {TLSSettings{}, offers("spdy/3"), "", "unsupported application protocols"},
-		"no trust":             {TLSSettings{}, func(c *tls.Config) { c.RootCAs = nil }, "", "bad certificate"},
 		"no certificate": {TLSSettings{ClientCertificate: ClientCertificateRequire}, func(*tls.Config) {}, "",
 			"didn't provide a certificate"},
 	} {
@@ -137,8 +131,7 @@ func showing(config *tls.Config, certificates []tls.Certificate) *tls.Config {
 	return config
 }
 
-// TestCertificates_rotatesAuthority checks that the server no longer trusts a certificate from the previous authority, even if the client
-// resumes its session.
+// TestCertificates_rotatesAuthority checks that the server no longer trusts the previous authority, even in a resumed session.
 func TestCertificates_rotatesAuthority(t *testing.T) {
 	old, next := echotest.NewAuthority(t, "old"), echotest.NewAuthority(t, "next")
 	for setting, want := range map[string]string{"Request": "not verified", "Require": ""} {

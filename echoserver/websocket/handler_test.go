@@ -163,7 +163,7 @@ func TestMessage_reservesOnlyReceivedBytes(t *testing.T) {
 
 // TestSession_handlesEachFrameKind sends frames that the session or its timers handle. The WebSocket library rejects others.
 func TestSession_handlesEachFrameKind(t *testing.T) {
-	end, last := closeFrame(1000, ""), masked(finalBit|opcodeContinuation, "c")
+	end, last := closeFrame(1000), masked(finalBit|opcodeContinuation, "c")
 	for name, c := range map[string]struct {
 		sent string
 		want []string
@@ -190,12 +190,11 @@ func TestSession_handlesEachFrameKind(t *testing.T) {
 	}
 }
 
-// TestSession_deliversCloseFrameDespiteUnreadData checks over real connections that the client receives the close frame even if the server
-// has not read all data.
+// TestSession_deliversCloseFrameDespiteUnreadData checks that the close frame arrives even if the server has not read all data.
 func TestSession_deliversCloseFrameDespiteUnreadData(t *testing.T) {
 	address := newEchoServer().serveLocally(t)
-	late := textFrame(echotest.Payload(512<<10)) + closeFrame(1000, "")
-	for first, want := range map[string]string{closeFrame(1000, ""): "close 1000", masked(opcodePing, ""): "close 1002"} {
+	late := textFrame(echotest.Payload(512<<10)) + closeFrame(1000)
+	for first, want := range map[string]string{closeFrame(1000): "close 1000", masked(opcodePing, ""): "close 1002"} {
 		client := openRaw(t, echotest.Dial(t, address))
 		client.send(t, first+late) // sent before the server reads anything
 		if got, end := client.next(t), client.next(t); !strings.HasPrefix(got, want) || end != "end" {
@@ -337,8 +336,8 @@ func textFrame(payload string) string { return masked(finalBit|opcodeText, paylo
 
 func pingFrame(payload string) string { return masked(finalBit|opcodePing, payload) }
 
-func closeFrame(code uint16, reason string) string {
-	return masked(finalBit|opcodeClose, string(binary.BigEndian.AppendUint16(nil, code))+reason)
+func closeFrame(code uint16) string {
+	return masked(finalBit|opcodeClose, string(binary.BigEndian.AppendUint16(nil, code)))
 }
 
 // TestCheckHandshake changes one header of a valid handshake at a time.
@@ -352,18 +351,14 @@ func TestCheckHandshake(t *testing.T) {
 		want   string // the subprotocol, or part of the reason
 	}{
 		"valid":                        {"X-A", nil, 0, ""},
-		"several connection headers":   {"Connection", []string{"keep-alive", "UPGRADE"}, 0, ""},
 		"no connection option":         {"Connection", []string{"keep-alive"}, 400, "Connection"},
 		"no key":                       {keyHeader, nil, 400, "Sec-WebSocket-Key"},
 		"two keys":                     {keyHeader, []string{key, key}, 400, "Sec-WebSocket-Key"},
-		"a short key":                  {keyHeader, []string{"c2hvcnQ="}, 400, "Sec-WebSocket-Key"},
 		"a key with rests of bits":     {keyHeader, []string{"dGhlIHNhbXBsZSBub25jZR=="}, 400, "Sec-WebSocket-Key"},
 		"another version":              {versionHeader, []string{"8"}, 426, "Sec-WebSocket-Version"},
-		"a body":                       {"Content-Length", []string{"1"}, 400, "body"},
 		"a body of unknown length":     {"Transfer-Encoding", []string{"chunked"}, 400, "body"},
 		"several sub-protocols":        {protocolHeader, []string{"a.B_2, b"}, 0, "a.B_2"},
 		"several sub-protocol headers": {protocolHeader, []string{" ,", "b", "c"}, 0, "b"},
-		"an empty sub-protocol":        {protocolHeader, []string{""}, 0, ""},
 		"a sub-protocol that is none":  {protocolHeader, []string{"a b"}, 400, "Sec-WebSocket-Protocol"},
 	} {
 		headers := http.Header{"Host": {"a"}, "Connection": {"Upgrade"}, keyHeader: {key}, versionHeader: {"13"}, c.header: c.values}
@@ -403,9 +398,8 @@ func TestServe(t *testing.T) {
 		"another protocol, too": {"GET", "1.1", "Upgrade: websocket", "Upgrade: h2c, WebSocket", 101, accepted, ""},
 		"another version": {"GET", "1.1", "Version: 13", "Version: 8", 426,
 			http.Header{"Upgrade": {"websocket"}, "Connection": {"Upgrade"}, "Sec-Websocket-Version": {"13"}}, "echo-server: the Sec-WebSocket-"},
-		"another protocol": {"GET", "1.1", "Upgrade: websocket", "Upgrade: h2c", 200, http.Header{}, "page"},
-		"HTTP/1.0":         {"GET", "1.0", "", "", 200, http.Header{}, "page"},
-		"another method":   {"POST", "1.1", "", "", 405, http.Header{"Allow": {"GET, HEAD"}}, "echo-server: a WebSocket requires GET"},
+		"HTTP/1.0":       {"GET", "1.0", "", "", 200, http.Header{}, "page"},
+		"another method": {"POST", "1.1", "", "", 405, http.Header{"Allow": {"GET, HEAD"}}, "echo-server: a WebSocket requires GET"},
 	} {
 		connection := echotest.Dial(t, address)
 		request := c.method + " / HTTP/" + c.proto + "\r\n" + strings.Replace(echotest.Handshake, c.old, c.new, 1) + "\r\n"
@@ -462,25 +456,22 @@ func TestSession_enforcesDeadlines(t *testing.T) {
 		pause time.Duration // how long the client waits after each frame
 		takes time.Duration // the expected time from the handshake until the server's close frame
 		want  string
+		early string // sent together with the handshake
 	}{
-		"nothing":            {nil, 0, 620 * seconds, silent},
-		"pings keep it open": {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent},
+		"nothing":            {nil, 0, 620 * seconds, silent, ""},
+		"pings keep it open": {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent, ""},
 		"pongs keep it open": {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds,
-			silent},
-		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late},
-		"one byte, early":               {[]string{"\x81"}, 0, 30 * seconds, late}, // together with the handshake
-		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, late},
-		"part of a message":             {[]string{masked(opcodeText, "x")}, 0, 30 * seconds, late},
-		"a message that moves slowly":   {slow, 29 * seconds, 120 * seconds, late},
-		"pings do not extend a message": {begun, 20 * seconds, 120 * seconds, late},
+			silent, ""},
+		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late, ""},
+		"one byte, early":               {nil, 0, 30 * seconds, late, "\x81"},
+		"part of a header":              {[]string{"\x81\xfe\x00"}, 0, 30 * seconds, late, ""},
+		"part of a message":             {[]string{masked(opcodeText, "x")}, 0, 30 * seconds, late, ""},
+		"a message that moves slowly":   {slow, 29 * seconds, 120 * seconds, late, ""},
+		"pings do not extend a message": {begun, 20 * seconds, 120 * seconds, late, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEchoServer()
-			var early []string
-			if name == "one byte, early" {
-				early, c.sent = c.sent, nil
-			}
-			client := openRaw(t, s.dialInMemory(t), early...)
+			client := openRaw(t, s.dialInMemory(t), c.early)
 			began := time.Now()
 			go func() {
 				for _, frame := range c.sent {
@@ -535,7 +526,7 @@ func TestSession_keepsReadingAfterClose(t *testing.T) {
 			"close 1013 the server has used up its memory budget; try again later", []string{transport.LimitMemory}},
 		"not masked":     {"\x81\x7e\xff\xffx", maxMessage, "close 1002", nil},
 		"a reserved bit": {masked(opcodeText, "x") + announced(finalBit|0x40|opcodeContinuation, 1000, "x"), maxMessage, "close 1002", nil},
-		"a close frame":  {closeFrame(1000, ""), maxMessage, "close 1000", nil},
+		"a close frame":  {closeFrame(1000), maxMessage, "close 1000", nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEchoServer()
@@ -568,8 +559,7 @@ func TestSession_keepsReadingAfterClose(t *testing.T) {
 	}
 }
 
-// TestSession_dropsIncompleteMessage closes the sending side of the connection in the middle of a message. The incomplete message must not
-// be echoed.
+// TestSession_dropsIncompleteMessage closes the sending side of the connection in the middle of a message, which must not be echoed.
 func TestSession_dropsIncompleteMessage(t *testing.T) {
 	address := newEchoServer().serveLocally(t)
 	for _, sent := range []string{announced(finalBit|opcodeText, 3, ""), announced(finalBit|opcodeText, 3, "ab"), masked(opcodeText, "ab")} {
@@ -639,7 +629,7 @@ func TestSession_endsWithServer(t *testing.T) {
 				t.Errorf("%s: the reported end is %q", name, got)
 			}
 			whole := map[string]string{"within a header": "\x00\x80\x00\x00\x00\x00" + echotest.Payload(128), "within a frame": "yz"}
-			client.send(t, whole[name], textFrame("late"), closeFrame(1001, ""))
+			client.send(t, whole[name], textFrame("late"), closeFrame(1001))
 			if got := client.next(t); got != "end" || time.Since(began) != 0 {
 				t.Errorf("%s: after %s comes %q", name, time.Since(began), got)
 			}
@@ -647,8 +637,7 @@ func TestSession_endsWithServer(t *testing.T) {
 	}
 }
 
-// TestUTF8Reader splits each text into three parts, at all possible positions. The parts must be accepted if and only if the whole text is
-// valid UTF-8.
+// TestUTF8Reader splits each text into three parts, at all possible positions.
 func TestUTF8Reader(t *testing.T) {
 	// valid strings with characters of each encoded length, and then invalid strings
 	for _, text := range []string{"", "a", "\u00b5@\u00df", "\u03ba\u1f79", "\ud7ff\ue000\ufffd", "\U0001f600\U0010ffff",

@@ -1,10 +1,12 @@
-// Package clients starts the echo server for the tests in its subdirectories.
+// Package clients starts the echo server, and gateways in front of it, for the tests in its subdirectories.
 package clients
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,4 +55,38 @@ func Run(t *testing.T, environ ...string) Server {
 	}
 	go func() { _, _ = io.Copy(io.Discard, log) }() // keeps reading, because a full pipe would block the server
 	return Server{Address: first.Address, Admin: first.Admin, HTTPS: first.HTTPS, Process: server.Process}
+}
+
+// Listen listens on a free port, for StartGateway.
+func Listen(t *testing.T) *net.TCPListener {
+	t.Helper()
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// StartGateway starts a gateway until the end of the test, and returns its URL. It passes the open socket as file descriptor 3, so that
+// connections wait for the gateway, and no other process can use the port.
+func StartGateway(t *testing.T, program *exec.Cmd, listener *net.TCPListener) string {
+	t.Helper()
+	defer func() { _ = listener.Close() }()
+	socket, err := listener.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = socket.Close() }()
+	program.ExtraFiles = []*os.File{socket}
+	output := &bytes.Buffer{}
+	program.Stdout, program.Stderr = output, output
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := program.Wait(); t.Failed() { // the process is stopped at the end of the test
+			t.Logf("%s: %v\n%s", program.Path, err, output)
+		}
+	})
+	return "http://" + listener.Addr().String()
 }

@@ -2,11 +2,8 @@
 package haproxy
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
-	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -35,10 +32,8 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 		status int
 	}{
 		"a cookie of 17,500 bytes":        {"/", 17_500, http.StatusOK},
-		"a cookie of 1.2 times the limit": {"/", limit * 12 / 10, http.StatusRequestHeaderFieldsTooLarge},
 		"a cookie of 3.6 times the limit": {"/", limit * 36 / 10, http.StatusRequestHeaderFieldsTooLarge},
 		"a path of 9,000 bytes":           {"/" + strings.Repeat("p", 8_999), 0, http.StatusRequestURITooLong},
-		"a path of 40,000 bytes":          {"/" + strings.Repeat("p", 39_999), 0, http.StatusRequestURITooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var others sync.WaitGroup
@@ -111,31 +106,9 @@ func send(t *testing.T, r *http.Request) echo {
 // startGateway starts HAProxy in front of an upstream server, and returns HAProxy's URL. HAProxy stops after the test.
 func startGateway(t *testing.T, upstream string) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = socket.Close() }()
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(strings.Replace(configuration, "UPSTREAM", upstream, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program := exec.CommandContext(t.Context(), "haproxy", "-db", "-f", file)
-	program.ExtraFiles = []*os.File{socket} // fd@3
-	output := &bytes.Buffer{}
-	program.Stdout, program.Stderr = output, output
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := program.Wait(); t.Failed() { // the process is killed at the end of the test
-			t.Logf("HAProxy: %v\n%s", err, output)
-		}
-	})
-	return fmt.Sprintf("http://%s", listener.Addr())
+	return clients.StartGateway(t, exec.CommandContext(t.Context(), "haproxy", "-db", "-f", file), clients.Listen(t))
 }

@@ -52,8 +52,8 @@ func (a attack) byLink() string {
 // the same path.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
-	untouched := g.send(t, "/untouched", "")
-	expectEcho(t, untouched, "/untouched", "MISS")
+	untouched := g.send(t, "/untouched")
+	expectEcho(t, untouched, "/untouched")
 	for name, a := range attacks() {
 		t.Run(name, func(t *testing.T) {
 			for _, way := range []string{"by header", "by link"} {
@@ -62,9 +62,9 @@ func TestAttacks(t *testing.T) {
 				if way == "by link" {
 					query, headers = a.byLink(), nil
 				}
-				a.expectFailure(t, way, g.send(t, path+query, "", headers...))
-				other := g.send(t, path, "")
-				expectEcho(t, other, path, "MISS")
+				a.expectFailure(t, way, g.send(t, path+query, headers...))
+				other := g.send(t, path)
+				expectEcho(t, other, path)
 				expectSameHeaders(t, other.Header, untouched.Header)
 			}
 		})
@@ -78,10 +78,10 @@ func TestFailures(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			g := startGateway(t)
 			control, value, _ := strings.Cut(strings.TrimPrefix(query, "?echo."), "=")
-			g.send(t, "/by-link"+query, "")
-			g.send(t, "/by-header", "", "X-Echo-"+control, value)
+			g.send(t, "/by-link"+query)
+			g.send(t, "/by-header", "X-Echo-"+control, value)
 			for _, path := range []string{"/by-link", "/by-header", "/another"} {
-				expectEcho(t, g.send(t, path, ""), path, "MISS")
+				expectEcho(t, g.send(t, path), path)
 			}
 		})
 	}
@@ -92,15 +92,15 @@ func TestFailures(t *testing.T) {
 func TestAttacksSucceedUnderFull(t *testing.T) {
 	g := startGateway(t, "ECHO_CONTROLS=Full")
 	t.Run("a file is read", func(t *testing.T) {
-		if got := g.send(t, "/file", "", attacks()["a file of nginx"].byHeader()...); got.body != secret {
+		if got := g.send(t, "/file", attacks()["a file of nginx"].byHeader()...); got.body != secret {
 			t.Errorf("the response is %q, want the secret", got.body)
 		}
 	})
 	t.Run("the pods are considered as failed", func(t *testing.T) {
 		g := startGateway(t, "ECHO_CONTROLS=Full")
-		g.send(t, "/reset?echo.connection=reset", "")
+		g.send(t, "/reset?echo.connection=reset")
 		for _, path := range []string{"/reset", "/another"} {
-			if got := g.send(t, path, ""); got.StatusCode != http.StatusBadGateway {
+			if got := g.send(t, path); got.StatusCode != http.StatusBadGateway {
 				t.Errorf("another client gets %s for %s, want the error of nginx", got.Status, path)
 			}
 		}
@@ -108,8 +108,8 @@ func TestAttacksSucceedUnderFull(t *testing.T) {
 	for name, want := range map[string]int{"a redirect to another site, stored": 301, "an error, stored": 503} {
 		t.Run(name, func(t *testing.T) {
 			path := pathOf(name)
-			g.send(t, path+attacks()[name].byLink(), "")
-			if got := g.send(t, path, ""); got.StatusCode != want || got.Header.Get("X-Cache") != "HIT" {
+			g.send(t, path+attacks()[name].byLink())
+			if got := g.send(t, path); got.StatusCode != want || got.Header.Get("X-Cache") != "HIT" {
 				t.Errorf("another client gets %d, %q, want %d from the cache", got.StatusCode, got.Header.Get("X-Cache"), want)
 			}
 		})
@@ -130,8 +130,8 @@ func (a attack) expectFailure(t *testing.T, way string, got answer) {
 	}
 }
 
-// expectEcho expects a normal echo in JSON.
-func expectEcho(t *testing.T, got answer, path, cache string) {
+// expectEcho expects a normal echo in JSON that does not come from the cache.
+func expectEcho(t *testing.T, got answer, path string) {
 	t.Helper()
 	var echo struct {
 		Path    string
@@ -143,8 +143,8 @@ func expectEcho(t *testing.T, got answer, path, cache string) {
 	if err != nil || got.StatusCode != http.StatusOK || echo.Path != path || controlled {
 		t.Errorf("%s: another client gets %s, %v: %.200q", path, got.Status, got.Header, got.body)
 	}
-	if stored := got.Header.Get("X-Cache"); stored != cache {
-		t.Errorf("%s: for another client, the cache has a %s, want a %s", path, stored, cache)
+	if stored := got.Header.Get("X-Cache"); stored != "MISS" {
+		t.Errorf("%s: for another client, the cache has a %s", path, stored)
 	}
 }
 
@@ -158,62 +158,4 @@ func expectSameHeaders(t *testing.T, got, want http.Header) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("another client gets the headers %v, want %v", got, want)
 	}
-}
-
-// page is the Accept header that a browser sends for a page.
-const page = "text/html,application/xhtml+xml,*/*;q=0.8"
-
-// cacheable is the setting with which an Echo's author allows nginx to cache responses.
-const cacheable = `ECHO_RESPONSE_HEADERS=[{"name":"Cache-Control","value":"public, max-age=60"}]`
-
-// TestAuthorMayCache sends requests with controls to an echo server whose author allows proxies to store responses. Only responses to
-// requests without controls may be stored.
-func TestAuthorMayCache(t *testing.T) {
-	g := startGateway(t, cacheable)
-	large := strings.Repeat("x", 9<<20) // exceeds the echo server's limit
-	for name, c := range map[string]struct {
-		query, body string
-		headers     []string
-	}{
-		"status by header":         {headers: []string{"X-Echo-Status", "503"}},
-		"status by link":           {query: "?echo.status=503"},
-		"redirect by header":       {headers: []string{"X-Echo-Status", "301", "X-Echo-Set-Header", "Location: /elsewhere"}},
-		"format by header":         {headers: []string{"X-Echo-Format", "text"}},
-		"own header by header":     {headers: []string{"X-Echo-Set-Header", "X-Color: blue"}},
-		"invalid value by header":  {headers: []string{"X-Echo-Status", "999"}},
-		"unknown control":          {headers: []string{"X-Echo-Unknown", "1"}},
-		"refused header":           {headers: []string{"X-Echo-Set-Header", "Set-Cookie: a=b"}},
-		"body that is too large":   {body: large},
-		"query that is not parsed": {query: "?echo.status=503;x=%zz"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := pathOf(name)
-			g.send(t, path+c.query, c.body, c.headers...)
-			expectEcho(t, g.send(t, path, ""), path, "MISS")
-			expectEcho(t, g.send(t, path, ""), path, "HIT")
-			g.send(t, path+c.query, c.body, c.headers...)
-			expectEcho(t, g.send(t, path, ""), path, "HIT")
-		})
-	}
-}
-
-// TestAuthorMayCacheFormats checks that nginx does not serve a stored response to clients that do not accept its format.
-func TestAuthorMayCacheFormats(t *testing.T) {
-	g := startGateway(t, cacheable)
-	expectPage := func(t *testing.T, path string) {
-		t.Helper()
-		if got := g.send(t, path, "", "Accept", page).Header.Get("Content-Type"); !strings.HasPrefix(got, "text/html") {
-			t.Errorf("a browser gets %q", got)
-		}
-	}
-	t.Run("a page first", func(t *testing.T) {
-		expectPage(t, "/page")
-		expectEcho(t, g.send(t, "/page", "", "Accept", "application/json"), "/page", "MISS")
-		expectEcho(t, g.send(t, "/page", "", "Accept", "application/json"), "/page", "HIT")
-	})
-	t.Run("a page last", func(t *testing.T) {
-		expectEcho(t, g.send(t, "/last", ""), "/last", "MISS")
-		expectPage(t, "/last")
-		expectEcho(t, g.send(t, "/last", ""), "/last", "HIT")
-	})
 }

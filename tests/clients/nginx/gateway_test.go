@@ -3,10 +3,8 @@
 package nginx
 
 import (
-	"bytes"
 	_ "embed"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -34,25 +32,9 @@ type gateway struct {
 // startGateway starts nginx, and an echo server with additional environment variables. Both servers stop after the test.
 func startGateway(t *testing.T, environ ...string) *gateway {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	startNginx(t, listener, clients.Start(t, environ...))
-	client := &http.Client{
-		Timeout:       time.Minute,
-		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return &gateway{url: "http://" + listener.Addr().String(), client: client}
-}
-
-// startNginx passes an open socket to nginx, so that connections wait for nginx, and no other process can use the port.
-func startNginx(t *testing.T, listener net.Listener, upstream string) {
-	t.Helper()
+	listener := clients.Listen(t)
 	folder := t.TempDir()
-	text := strings.NewReplacer("LISTEN", listener.Addr().String(), "UPSTREAM", upstream).Replace(configuration)
+	text := strings.NewReplacer("LISTEN", listener.Addr().String(), "UPSTREAM", clients.Start(t, environ...)).Replace(configuration)
 	if err := os.Mkdir(filepath.Join(folder, "internal"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -61,25 +43,15 @@ func startNginx(t *testing.T, listener net.Listener, upstream string) {
 			t.Fatal(err)
 		}
 	}
-	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = socket.Close() }()
 	program := exec.CommandContext(t.Context(), "nginx", "-e", "stderr", "-p", folder, "-c", "nginx.conf")
-	program.Env = append(os.Environ(), "NGINX=3;") // the file descriptor of the first extra file
-	program.ExtraFiles = []*os.File{socket}
+	program.Env = append(os.Environ(), "NGINX=3;")                                   // the file descriptor of the listener
 	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave the worker processes running
-	output := &bytes.Buffer{}
-	program.Stdout, program.Stderr = output, output
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
+	client := &http.Client{
+		Timeout:       time.Minute,
+		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	t.Cleanup(func() {
-		if err := program.Wait(); t.Failed() {
-			t.Logf("nginx: %v\n%s", err, output)
-		}
-	})
+	return &gateway{url: clients.StartGateway(t, program, listener), client: client}
 }
 
 // answer is a response with the received part of its body.
@@ -89,9 +61,9 @@ type answer struct {
 }
 
 // send sends a request. The headers are alternating names and values.
-func (g *gateway) send(t *testing.T, path, body string, headers ...string) answer {
+func (g *gateway) send(t *testing.T, path string, headers ...string) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
