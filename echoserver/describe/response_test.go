@@ -61,16 +61,17 @@ func TestResponse_text(t *testing.T) {
 		},
 			begin + end + "trailer X-A: 1\ntrailer X-B: 2\n"},
 		"what is not UTF-8": {func(a *Response) {
-			a.Path, a.Host = "/\xe9", "\xff"
+			a.Method, a.Path, a.Host = "G\xe9T", "/\xe9", "\xff"
 			a.Headers = map[string][]string{"A": {"caf\xe9", "\uFFFD", "\xe2\x82"}}
 			a.Request.Trailers = map[string][]string{"B": {"\xfe\xff"}}
 			a.Request.Query = map[string][]string{"q\n": {"", "\xe9"}, "\xff": {"1", "\xff"}}
 			a.listRaw()
 		},
-			"GET /\uFFFD HTTP/1.1\nHost: \uFFFD\nA: caf\uFFFD\nA: \uFFFD\nA: \uFFFD\n" + end +
+			"G\uFFFDT /\uFFFD HTTP/1.1\nHost: \uFFFD\nA: caf\uFFFD\nA: \uFFFD\nA: \uFFFD\n" + end +
 				"trailer B: \uFFFD\n" +
 				"raw: where=path; index=0; base64=L+k=\n" +
 				"raw: where=host; index=0; base64=/w==\n" +
+				"raw: where=method; index=0; base64=R+lU\n" +
 				"raw: where=header; name=A; index=0; base64=Y2Fm6Q==\n" +
 				"raw: where=header; name=A; index=2; base64=4oI=\n" +
 				"raw: where=trailer; name=B; index=0; base64=/v8=\n" +

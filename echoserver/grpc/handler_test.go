@@ -317,8 +317,6 @@ func TestHandler_respondsWithGRPCStatus(t *testing.T) {
 		want    string // the expected prefix of the status
 	}{
 		"no message":              {unaryPath, "", nil, "12 unary request has zero messages"},
-		"compressed":              {unaryPath, "\x01" + hello[1:], nil, "13 protocol error: sent compressed message"},
-		"not protobuf":            {unaryPath, "\x00\x00\x00\x00\x01\x0b", nil, "3 unmarshal message"},
 		"a long bad timeout":      {unaryPath, hello, []string{"Grpc-Timeout", strings.Repeat("1", 10_000) + "S"}, "3 "},
 		"a timeout that is over":  {unaryPath, hello, []string{"Grpc-Timeout", "1n"}, "4 "},
 		"a control that is wrong": {unaryPath, hello, []string{control, "17"}, `3 x-echo-grpc-status: "17" is not a whole number from 0 to 16`},

@@ -160,33 +160,6 @@ func TestHandler_servesPages(t *testing.T) {
 // latin1 is text that is not valid UTF-8.
 const latin1 = "caf\xe9"
 
-// TestRawList sends values that are not UTF-8 in every part of a request that can contain them, over both protocols.
-func TestRawList(t *testing.T) {
-	server := serve(t, handlerOf(t))
-	raw := func(where, name string, value string) describe.Raw {
-		return describe.Raw{Where: where, Name: name, Base64: []byte(value)}
-	}
-	path := "/" + latin1 + "?q=%E9"
-	text := echotest.Exchanged(t, echotest.Dial(t, server.URL), "POST "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Name: "+latin1+
-		"\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n1\r\na\r\n0\r\nX-Sum: "+latin1+"\r\n\r\n")
-	_, body, _ := strings.Cut(text, "\r\n\r\n")
-	want := describe.RawList{raw("path", "", path), raw("header", "X-Name", latin1), raw("trailer", "X-Sum", latin1), raw("query", "q", "\xe9")}
-	if diff := cmp.Diff(want, decode(t, body).Request.Raw); diff != "" {
-		t.Errorf("HTTP/1.1 (-want +got):\n%s", diff)
-	}
-	framer, err := echotest.Greet(echotest.Dial(t, server.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeRequest(t, framer, 1, echotest.HeaderBlockTo("a\xff.example", "G\xe9T", path, "x-name", latin1))
-	got := decode(t, replies(t, framer, 1)[1].body)
-	want = describe.RawList{raw("path", "", path), raw("host", "", "a\xff.example"), raw("method", "", "G\xe9T"),
-		raw("header", "X-Name", latin1), raw("query", "q", "\xe9")}
-	if diff := cmp.Diff(want, got.Request.Raw); diff != "" || got.Host != "a\uFFFD.example" {
-		t.Errorf("HTTP/2: the host is %s (-want +got):\n%s", got.Host, diff)
-	}
-}
-
 // TestRawList_hidesRedactedSecrets sends secrets that are not UTF-8, some of them on several lines, in headers and trailers. No response, in
 // any format, may contain any part of them.
 func TestRawList_hidesRedactedSecrets(t *testing.T) {

@@ -112,9 +112,16 @@ func TestDescribeCertificate(t *testing.T) {
 	want := &describe.Certificate{Subject: "CN=client", Issuer: "CN=known", NotBefore: pair.Leaf.NotBefore, NotAfter: pair.Leaf.NotAfter,
 		AlternativeNames: []string{"DNS:client", "IP:127.0.0.1"}, SHA256: hex.EncodeToString(digest[:]), Verified: true}
 	for proto, client := range echotest.TLSClients(t, config) {
-		answer := decode(t, echotest.Send(t, client, http.MethodGet, "https://"+r.HTTPS, "").Text)
+		text := echotest.Send(t, client, http.MethodGet, "https://"+r.HTTPS, "").Text
+		answer := decode(t, text)
 		if diff := cmp.Diff(want, answer.Client.Certificate); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", proto, diff)
+		}
+		// The client of the Gateway API conformance suite reads these names.
+		for _, name := range []string{"tls", "version", "peerCertificates", "serverName", "cipherSuite", "httpPort"} {
+			if !strings.Contains(text, `"`+name+`": `) {
+				t.Errorf("%s: %s is missing in %s", proto, name, text)
+			}
 		}
 		block, _ := pem.Decode([]byte(strings.Join(answer.TLS.PeerCertificates, "")))
 		if block == nil || block.Type != "CERTIFICATE" || !cmp.Equal(block.Bytes, pair.Leaf.Raw) {
