@@ -175,6 +175,7 @@ func TestSession_handlesEachFrameKind(t *testing.T) {
 			[]string{"text \u03ba", "close 1000"}},
 		"half a character in a binary message": {masked(finalBit|opcodeBinary, "\xce") + textFrame("\xba"),
 			[]string{"binary \xce", "close 1007 a text"}},
+		"half a character at the end":  {textFrame("ok\xce"), []string{"close 1007 a text"}},
 		"frames after text that fails": {textFrame("\xff") + pingFrame("late") + textFrame("late"), []string{"close 1007 a text"}},
 		"fragments over the limit": {masked(opcodeBinary, echotest.Payload(maxMessage)) + masked(opcodeContinuation, "x"),
 			[]string{"close 1009"}},
@@ -458,8 +459,9 @@ func TestSession_enforcesDeadlines(t *testing.T) {
 		want  string
 		early string // sent together with the handshake
 	}{
-		"nothing":            {nil, 0, 620 * seconds, silent, ""},
-		"pings keep it open": {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent, ""},
+		"nothing":               {nil, 0, 620 * seconds, silent, ""},
+		"pings keep it open":    {slices.Repeat([]string{pingFrame("")}, 3), 619 * seconds, (2*619 + 620) * seconds, silent, ""},
+		"messages keep it open": {[]string{textFrame("x"), textFrame("x")}, 619 * seconds, (619 + 620) * seconds, silent, ""},
 		"pongs keep it open": {slices.Repeat([]string{masked(finalBit|opcodePong, "")}, 2), 619 * seconds, (619 + 620) * seconds,
 			silent, ""},
 		"part of a frame at the end":    {[]string{pingFrame(""), "\x81"}, 619 * seconds, (619 + 30) * seconds, late, ""},
