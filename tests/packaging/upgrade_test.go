@@ -105,7 +105,7 @@ func TestChangesOfSchema(t *testing.T) {
 	listed := map[string]string{} // by change: the verb
 	for _, found := range regexp.MustCompile(`(?m)^- .*? (accepts|rejects?|also reject) (.*)\.$`).FindAllStringSubmatch(
 		text(t, "docs", "explanation", "api-stability.md"), -1) {
-		for change := range strings.SplitSeq(strings.ReplaceAll(found[2], ", and ", ", "), ", ") {
+		for _, change := range regexp.MustCompile(`,? and |, `).Split(found[2], -1) {
 			listed[change] = found[1]
 		}
 	}
