@@ -62,27 +62,6 @@ var _ = Describe("a companion", func() {
 		eventuallyNone(ctx, namespace)
 	}, SpecTimeout(15*time.Minute))
 
-	DescribeTable("is deleted when its owner has finished and",
-		func(ctx SpecContext, phase corev1.PodPhase, wanted string) {
-			echo := companionEcho(namespaces.New(ctx), "beside", "0s")
-			createReady(ctx, echo)
-			owner := &corev1.Pod{}
-			prober := realcluster.StartProber(ctx, echo.Namespace, echo.Status.URL, "--count=1000000", "--interval=100ms", "--duration=1h",
-				"--status="+wanted)
-			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: echo.Namespace, Name: prober.Name()}, owner)).To(Succeed())
-			realcluster.Kubectl(ctx, "label", "pod", owner.Name, "-n", echo.Namespace, v1.CompanionLabel+"="+echo.Name)
-			eventuallyCompanion(ctx, owner, "")
-			realcluster.Kubectl(ctx, "exec", owner.Name, "-n", echo.Namespace, "--", "/prober", "--stop")
-			eventuallyNone(ctx, echo.Namespace)
-			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), owner)).To(Succeed())
-			Expect(owner.Status.Phase).To(Equal(phase))
-			Consistently(func(g Gomega) { g.Expect(companions(ctx, g, echo.Namespace)).To(BeEmpty()) }).WithContext(ctx).WithTimeout(
-				time.Second).Should(Succeed())
-		},
-		Entry("succeeded", SpecTimeout(10*time.Minute), corev1.PodSucceeded, "418"),
-		Entry("failed", SpecTimeout(10*time.Minute), corev1.PodFailed, "200"),
-	)
-
 	It("is created for each pod of a StatefulSet, which reuses names", func(ctx SpecContext) {
 		echo := companionEcho(namespaces.New(ctx), "beside", "1s")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())

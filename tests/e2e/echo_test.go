@@ -6,7 +6,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,21 +16,6 @@ import (
 )
 
 var _ = Describe("an Echo", func() {
-	It("from the first sample runs two pods that respond", Serial, func(ctx SpecContext) {
-		applySample(ctx)
-		Expect(realcluster.Kubectl(ctx, "get", "echo")).To(MatchRegexp(
-			`(?m)^NAME +DESIRED +READY +PHASE +AGE\ntest-echo +2 +2 +Ready +\S+$`))
-
-		echo := &v1.Echo{}
-		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: "test-echo"}, echo)).To(Succeed())
-		seen := probe(ctx, echo, "--count=500", "--pods=2")
-		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
-		Expect(seen.Pods).To(HaveLen(2))
-		for _, pod := range pods(ctx, Default, echo) {
-			Expect(seen.Pods).To(HaveKey(pod.Name))
-		}
-	}, SpecTimeout(10*time.Minute))
-
 	It("drops no request while the image and the environment change and pods restart", func(ctx SpecContext) {
 		echo := support.Echo(namespaces.New(ctx), "rolling")
 		createReady(ctx, echo)
@@ -99,44 +83,5 @@ var _ = Describe("deleting an Echo", func() {
 				drained++
 			}
 		}
-	}, SpecTimeout(10*time.Minute))
-})
-
-var _ = Describe("an operator that is killed", Serial, func() {
-	It("reconciles the objects that were created and changed in the meantime", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "carried")
-		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		killOperator(ctx)
-		waitReady(ctx, echo)
-		realcluster.Kubectl(ctx, "scale", "echo", "-n", echo.Namespace, echo.Name, "--replicas=3")
-		killOperator(ctx)
-		waitReady(ctx, echo)
-		Expect(pods(ctx, Default, echo)).To(HaveLen(3))
-	}, SpecTimeout(10*time.Minute))
-
-	It("continues a deletion when it has started to delete", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "ending")
-		createReady(ctx, echo)
-		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		Eventually(func(g Gomega) {
-			d := &appsv1.Deployment{}
-			g.Expect(client.IgnoreNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(echo), d))).To(Succeed())
-			g.Expect(d.DeletionTimestamp.IsZero() && d.UID != "").To(BeFalse())
-		}).WithContext(ctx).Should(Succeed())
-		killOperator(ctx)
-		realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
-		expectGone(ctx, echo)
-	}, SpecTimeout(10*time.Minute))
-
-	It("completes a deletion that was requested while it was stopped, and deletes nothing before it starts", func(ctx SpecContext) {
-		echo := support.Echo(namespaces.New(ctx), "waiting")
-		createReady(ctx, echo)
-		scaleOperator(ctx, "0")
-		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		Consistently(func(g Gomega) { g.Expect(pods(ctx, g, echo)).To(HaveLen(2)) }).WithContext(ctx).WithTimeout(2 * time.Second).Should(
-			Succeed())
-		scaleOperator(ctx, operatorReplicas)
-		realcluster.Kubectl(ctx, "wait", "--for=delete", "echo", "-n", echo.Namespace, echo.Name, waitTimeout)
-		expectGone(ctx, echo)
 	}, SpecTimeout(10*time.Minute))
 })

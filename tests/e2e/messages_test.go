@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
@@ -45,11 +44,6 @@ var _ = Describe("the message of an Echo", func() {
 		}
 		Eventually(func(g Gomega) []string { return unexplained(ctx, g, all, echoes) }).
 			WithContext(ctx).WithTimeout(10 * time.Minute).WithPolling(2 * time.Second).Should(BeEmpty())
-		var table []string
-		for i, c := range all {
-			table = append(table, rowOf(c, echoes[i]))
-		}
-		AddReportEntry("messages", ReportEntryVisibilityAlways, strings.Join(table, "\n"))
 	}, SpecTimeout(20*time.Minute))
 })
 
@@ -89,17 +83,6 @@ func unexplained(ctx context.Context, g Gomega, cases []explained, echoes []*v1.
 		}
 	}
 	return wrong
-}
-
-// rowOf formats an Echo's status as a table row.
-func rowOf(c explained, echo *v1.Echo) string {
-	var differing []string
-	for _, condition := range echo.Status.Conditions {
-		if condition.Status == metav1.ConditionTrue || condition.Type == v1.ConditionReady || condition.Type == v1.ConditionPathsHealthy {
-			differing = append(differing, fmt.Sprintf("%s %s %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))
-		}
-	}
-	return fmt.Sprintf("| %s | %d | %s | %s |", c.name, len(echo.Status.Message), echo.Status.Message, strings.Join(differing, " // "))
 }
 
 // variableFrom returns a change that adds an environment variable from a source.

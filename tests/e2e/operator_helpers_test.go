@@ -41,15 +41,6 @@ func awaitLeader(ctx context.Context) *corev1.Pod {
 	return &leader
 }
 
-// killOperator kills the leader with SIGKILL. Another replica then takes over.
-func killOperator(ctx context.Context) {
-	GinkgoHelper()
-	kill(ctx, awaitLeader(ctx))
-	// The next leader would otherwise wait up to 15 s for the lease to expire.
-	lease := &coordinationv1.Lease{Namespace: operatorNamespace, Name: operatorLease}
-	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
-}
-
 // kill kills a replica. Force-deleting the replica's pod is not enough, because the kubelet sends SIGTERM first. If the cluster's
 // processes are not reachable, kill only force-deletes the pod.
 func kill(ctx context.Context, pod *corev1.Pod) {
