@@ -200,13 +200,6 @@ func TestOneOfTwoReplicasMayBeMissing(t *testing.T) {
 	}
 }
 
-func TestEveryInstallModeIsSupported(t *testing.T) {
-	modes := bundleCSV(t).Spec.InstallModes
-	if len(modes) != 4 || slices.ContainsFunc(modes, func(mode v1alpha1.InstallMode) bool { return !mode.Supported }) {
-		t.Errorf("the install modes are %+v", modes)
-	}
-}
-
 // TestTheOldestKubernetes checks that the bundle requires the oldest tested Kubernetes version, and the first OpenShift version that
 // includes it. The community pipeline rejects a bundle that specifies only one of these versions, or an older OpenShift version.
 func TestTheOldestKubernetes(t *testing.T) {

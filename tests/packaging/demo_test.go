@@ -117,12 +117,6 @@ func TestDemo_onKind(t *testing.T) {
 	if !strings.Contains(output, "which OLM requires") || !strings.Contains(output, "export KUBECONFIG="+d.root+"/kind/kubeconfig ") {
 		t.Errorf("it printed\n%s", output)
 	}
-
-	calls, _ = d.run(t, []string{"CLUSTERS=other\necho-operator-demo", "KUBECONFIG=" + d.root + "/kind/kubeconfig"}, "tools/demo")
-	again := "kind export kubeconfig --name echo-operator-demo --kubeconfig /kind/kubeconfig"
-	if got := callsOf(calls, "kind"); len(got) != 6 || got[1] != again {
-		t.Errorf("with an existing kind cluster, the demo called %q", got)
-	}
 }
 
 // TestDemo_withoutKind checks when the demo uses a cluster that kind did not create.
@@ -149,22 +143,5 @@ func TestDemo_withoutKind(t *testing.T) {
 				t.Errorf("the demo does not start or check the cluster: %q", calls)
 			}
 		})
-	}
-}
-
-// TestDemo_down checks that the demo deletes its kind cluster, and calls kind only if the cluster exists.
-func TestDemo_down(t *testing.T) {
-	d := newDemo(t, "docker", "kind")
-	if calls, _ := d.run(t, nil, "tools/make/kind", "down"); len(callsOf(calls, "kind")) > 0 {
-		t.Errorf("without a cluster, the demo called %q", calls)
-	}
-	kubeconfig := filepath.Join(d.root, "kind", "kubeconfig")
-	write(t, kubeconfig, "")
-	want := []string{"kind delete cluster --name echo-operator-demo --kubeconfig /kind/kubeconfig"}
-	if calls, _ := d.run(t, nil, "tools/make/kind", "down"); !slices.Equal(calls, want) {
-		t.Errorf("the demo called %q, want %q", calls, want)
-	}
-	if _, err := os.Stat(kubeconfig); err == nil {
-		t.Error("the kubeconfig still exists")
 	}
 }

@@ -130,32 +130,3 @@ func TestMustGatherPackages(t *testing.T) {
 		t.Errorf("the pins are for %v, want %v", of, want)
 	}
 }
-
-// TestDebianFiles checks that pinned files are taken from the cache, and that the error for an unavailable file names its pin.
-func TestDebianFiles(t *testing.T) {
-	if _, err := os.Stat("/usr/lib/apt/apt-helper"); err != nil {
-		t.Skip("this is not Debian")
-	}
-	root := t.TempDir()
-	symlink(t, inProject("tools"), filepath.Join(root, "tools"))
-	pins := "# a comment\namd64 abc debian/pool/a/a_1.deb\nsource def debian/pool/none/b_1.dsc\n"
-	write(t, filepath.Join(root, "cmd", "must-gather", "packages"), pins)
-	write(t, filepath.Join(root, ".cache", "debian", "abc"), "of the cache")
-	run := func(arguments ...string) (string, error) {
-		command := exec.CommandContext(t.Context(), filepath.Join(root, "tools", "make", "debian-files"), arguments...)
-		command.Dir, command.Env = root, append(os.Environ(), "CACHE="+filepath.Join(root, ".cache"))
-		output, err := command.CombinedOutput()
-		return string(output), err
-	}
-	if output, err := run("amd64", filepath.Join(root, "out")); err != nil ||
-		content(t, filepath.Join(root, "out", "a_1.deb")) != "of the cache" {
-		t.Errorf("%v: %s", err, output)
-	}
-	if output, err := run("source", filepath.Join(root, "out"), "a_*"); err != nil {
-		t.Errorf("the script fetches a file that does not match the pattern: %v: %s", err, output)
-	}
-	const refusal = "debian-files: debian/pool/none/b_1.dsc is not served as pinned: change its pin in cmd/must-gather/packages"
-	if output, err := run("source", filepath.Join(root, "out")); err == nil || !strings.Contains(output, refusal) {
-		t.Errorf("%v: %s", err, output)
-	}
-}
