@@ -100,11 +100,11 @@ func (d *doc) expectAnswer(ctx context.Context, companion *corev1.Pod, status in
 	Expect(response).To(HaveHTTPBody(ContainSubstring(companion.Name)))
 }
 
-// companionEcho returns an Echo with one pod, a custom response, and a drain delay.
-func companionEcho(namespace, name, drain string) *v1.Echo {
+// companionEcho returns an Echo with one pod, a custom response, and a drain delay of one second.
+func companionEcho(namespace, name string) *v1.Echo {
 	return support.Echo(namespace, name, func(e *v1.Echo) {
 		e.Spec.Replicas = new(int32(1))
-		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: drain}}
+		e.Spec.Env = []corev1.EnvVar{{Name: "ECHO_DRAIN_DELAY", Value: "1s"}}
 		e.Spec.Response = &v1.EchoResponse{StatusCode: http.StatusTeapot, Headers: []v1.EchoHeader{{Name: "X-Known", Value: "good"}}}
 	})
 }
@@ -125,7 +125,7 @@ func webSet(echo *v1.Echo) *appsv1.StatefulSet {
 // accompanied creates an Echo and a pod that has a companion.
 func accompanied(ctx context.Context) (*v1.Echo, *corev1.Pod) {
 	GinkgoHelper()
-	echo := companionEcho(namespaces.New(ctx), "beside", "1s")
+	echo := companionEcho(namespaces.New(ctx), "beside")
 	Expect(k8s.Create(ctx, echo)).To(Succeed())
 	owner := realcluster.WebPod(echo.Namespace, "web-0", echo.Name)
 	Expect(k8s.Create(ctx, owner)).To(Succeed())

@@ -28,7 +28,7 @@ var _ = Describe("a companion", func() {
 		Eventually(func(g Gomega) []eventsv1.Event { return support.EventsOf(ctx, g, k8s, owner) }).
 			WithContext(ctx).Should(ContainElement(HaveField("Reason", "EchoNotFound")))
 		Expect(companions(ctx, Default, namespace)).To(BeEmpty())
-		echo := companionEcho(namespace, "test-echo", "1s")
+		echo := companionEcho(namespace, "test-echo")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		first := eventuallyCompanion(ctx, owner, "")
 		waitReady(ctx, echo)
@@ -63,7 +63,7 @@ var _ = Describe("a companion", func() {
 	}, SpecTimeout(15*time.Minute))
 
 	It("is created for each pod of a StatefulSet, which reuses names", func(ctx SpecContext) {
-		echo := companionEcho(namespaces.New(ctx), "beside", "1s")
+		echo := companionEcho(namespaces.New(ctx), "beside")
 		Expect(k8s.Create(ctx, echo)).To(Succeed())
 		set := webSet(echo)
 		Expect(k8s.Create(ctx, set)).To(Succeed())
@@ -103,7 +103,7 @@ var _ = Describe("a companion", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(owner), now)).To(Succeed())
 		Expect(now.UID).To(Equal(owner.UID))
 		Expect(now.Status.ContainerStatuses).To(ConsistOf(And(HaveField("State.Running", Not(BeNil())), HaveField("RestartCount", BeZero()))))
-		Expect(k8s.Create(ctx, companionEcho(echo.Namespace, echo.Name, "1s"))).To(Succeed())
+		Expect(k8s.Create(ctx, companionEcho(echo.Namespace, echo.Name))).To(Succeed())
 		eventuallyCompanion(ctx, owner, last.UID)
 	}, SpecTimeout(10*time.Minute))
 })
