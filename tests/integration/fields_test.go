@@ -65,16 +65,39 @@ var _ = Describe("a spec", func() {
 // drawn returns a spec that the API server and the operator accept.
 func drawn(ctx context.Context, seed int, draw func(*rapid.T) map[string]any) v1.EchoSpec {
 	GinkgoHelper()
-	for {
-		if accepted := makeEcho(ctx, echoOf(rapid.Custom(draw).Example(seed))); accepted != nil {
-			spec := accepted.echo.Spec
+	for ; ; seed++ {
+		if echo := accepted(ctx, rapid.Custom(draw).Example(seed)); echo != nil {
+			spec := echo.Spec
 			if spec.PodSecurityContext != nil && minorVersion(cluster) < 32 { // which does not have these fields
 				spec.PodSecurityContext.SELinuxChangePolicy, spec.PodSecurityContext.SupplementalGroupsPolicy = nil, nil
 			}
 			return spec
 		}
-		seed++
 	}
+}
+
+// accepted returns an Echo as the API server would store it, or nil if the API server or the operator rejects it or one of its objects.
+func accepted(ctx context.Context, spec map[string]any) *v1.Echo {
+	GinkgoHelper()
+	stored := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Echo", "spec": spec}}
+	stored.SetNamespace("default")
+	stored.SetName("drawn")
+	if k8s.Create(ctx, stored, client.DryRunAll, client.FieldValidation("Strict")) != nil {
+		return nil
+	}
+	echo := &v1.Echo{}
+	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, echo)).To(Succeed())
+	children, err := objects.Desired(echo, objects.Config{Images: objects.Images{EchoServer: echoServerImage}})
+	Expect(err).NotTo(HaveOccurred())
+	if underTest.Echoes.Policy.Check(echo, children...) != nil {
+		return nil
+	}
+	for _, child := range children {
+		if child.Desired != nil && k8s.Create(ctx, child.Desired.DeepCopy(), client.DryRunAll) != nil {
+			return nil
+		}
+	}
+	return echo
 }
 
 // expectSameChildren gives an Echo one spec after another, and expects that it then has the same children as a new Echo with the same spec.

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/tests/support/specs"
 )
 
 var _ = Describe("a hostile or odd spec", func() {
@@ -101,22 +100,6 @@ var _ = Describe("a hostile or odd spec", func() {
 		}
 		Expect(create(ctx, "default", "a", json.RawMessage("{}"), client.DryRunAll)).To(Succeed())
 	})
-
-	It("is accepted up to each bound of the schema, and refused beyond it", func(ctx SpecContext) {
-		send := func(spec any) error {
-			text, err := json.Marshal(spec)
-			Expect(err).NotTo(HaveOccurred())
-			return create(ctx, "default", "bound", text, client.DryRunAll)
-		}
-		bounds("spec", readSchema(), func(value any) any { return value }, func(field string, within, beyond func(form int) any) {
-			form := 0
-			for form < forms-1 && send(within(form)) != nil {
-				form++
-			}
-			Expect(send(within(form))).To(Succeed(), field)
-			Expect(send(beyond(form))).To(MatchError(ContainSubstring(field+": ")), field)
-		})
-	}, SpecTimeout(specTimeout))
 })
 
 // readHostile reads hostile.yaml: specs in JSON by what happens to them, and by a text that the message contains.
@@ -150,90 +133,4 @@ func outcome(echo *v1.Echo) string {
 		text += ": " + check.Message
 	}
 	return text
-}
-
-// forms is how many forms texts have. Most fields accept only some of them.
-const forms = 5
-
-// textOf returns a text of a certain length in one of the forms. In the first form, texts with different numbers differ.
-func textOf(form, length, number int) string {
-	suffix := strconv.Itoa(number)
-	fill := func(letter string, count int) string { return strings.Repeat(letter, max(0, count)) }
-	return [forms]string{fill("a", length-len(suffix)) + suffix, fill("A", length), "/" + fill("a", length), fill("1", length-2) + "/8",
-		fill("a", 253) + "/" + fill("a", length-254)}[form][:length]
-}
-
-// sample returns a small valid value for a part of the schema, with the required fields.
-func sample(s *specs.Schema, form, number int) any {
-	switch {
-	case s.Type == "boolean":
-		return true
-	case s.Type == "integer":
-		return max(1, int(*s.Minimum))
-	case s.Type == "array":
-		return sampleList(s, form, 1)
-	case s.Type == "object":
-		value := map[string]any{}
-		for _, name := range s.Required {
-			property := s.Properties[name]
-			value[name] = sample(&property, form, number)
-		}
-		return value
-	case len(s.Enum) > 0:
-		return strings.Trim(string(s.Enum[number%len(s.Enum)].Raw), `"`)
-	}
-	return textOf(form, 4, number)
-}
-
-// sampleList returns a list of different samples.
-func sampleList(s *specs.Schema, form, count int) any {
-	list := []any{}
-	for i := range count {
-		list = append(list, sample(s.Items.Schema, form, i))
-	}
-	return list
-}
-
-// bounds calls try for each bound of a part of the schema, with values at the bound and beyond it. The function wrap returns a spec that
-// contains a value of the part.
-func bounds(path string, s *specs.Schema, wrap func(any) any, try func(field string, within, beyond func(form int) any)) {
-	at := func(bound, step int, of func(form, size int) any) {
-		try(path, func(form int) any { return wrap(of(form, bound)) }, func(form int) any { return wrap(of(form, bound+step)) })
-	}
-	for step, bound := range map[int]*float64{-1: s.Minimum, 1: s.Maximum} {
-		if bound != nil {
-			at(int(*bound), step, func(_, value int) any { return value })
-		}
-	}
-	sized := func(step int, bound *int64, of func(form, size int) any) {
-		if bound != nil {
-			at(int(*bound), step, of)
-		}
-	}
-	text := func(form, size int) any { return textOf(form, size, 0) }
-	list := func(form, size int) any { return sampleList(s, form, size) }
-	sized(-1, s.MinLength, text)
-	sized(1, s.MaxLength, text)
-	sized(-1, s.MinItems, list)
-	sized(1, s.MaxItems, list)
-	sized(1, s.MaxProperties, func(_, size int) any {
-		entries := map[string]any{}
-		for i := range size {
-			entries[textOf(0, 4, i)] = ""
-		}
-		return entries
-	})
-	for name, property := range s.Properties {
-		bounds(path+"."+name, &property, func(value any) any {
-			object := sample(s, 0, 0).(map[string]any)
-			object[name] = value
-			return wrap(object)
-		}, try)
-	}
-	if s.Items != nil {
-		bounds(path+"[0]", s.Items.Schema, func(value any) any { return wrap([]any{value}) }, try)
-	}
-	if s.AdditionalProperties != nil {
-		bounds(path+".a", s.AdditionalProperties.Schema, func(value any) any { return wrap(map[string]any{"a": value}) }, try)
-	}
 }

@@ -66,7 +66,10 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 	}
 	openshiftRules := func() []rbacv1.PolicyRule { return manifest("rbac/openshift_role.yaml", &rbacv1.ClusterRole{}).Rules }
 
-	BeforeAll(func(ctx SpecContext) { server, admin = startCluster(support.APIServerCRD(ctx), support.RouteCRD(ctx)) })
+	BeforeAll(func(ctx SpecContext) {
+		server, admin = startCluster(support.OpenShiftCRDs(ctx, "route", "routes.crd.yaml"),
+			support.OpenShiftCRDs(ctx, "config", "0000_10_config-operator_01_apiservers-Default.crd.yaml")) // for the TLS profile
+	})
 
 	It("follows the profile of an OpenShift cluster, and restarts when the profile changes", func(ctx SpecContext) {
 		apiServer := &configv1.APIServer{Name: "cluster",
@@ -124,20 +127,6 @@ var _ = Describe("TLS of the metrics, the status API and Echoes", Ordered, func(
 			support.EventuallyObject(ctx, admin, ingress).Should(HaveField("Spec.TLS", Equal([]networkingv1.IngressTLS{{}})))
 			support.EventuallyObject(ctx, admin, echo).Should(HaveField("Status.Message", ContainSubstring("OpenShift creates no Route")))
 		}, SpecTimeout(specTimeout))
-
-	It("follows the intermediate profile if the operator may not read another profile, which it reports", func(ctx SpecContext) {
-		run, address := prepare(ctx, "forbidden", nil)
-		session := run()
-		accepts(ctx, address, tls.VersionTLS12, HaveField("HandshakeComplete", true))
-		Eventually(session.Err).WithContext(ctx).Should(gbytes.Say("cannot read the TLS profile"))
-		session.Kill().Wait()
-		Expect(controlplane.Grant(ctx, admin, "operator-forbidden", metav1.NamespaceAll, openshiftRules())).To(Succeed())
-		run()
-		apiServer := &configv1.APIServer{}
-		Expect(admin.Get(ctx, client.ObjectKey{Name: "cluster"}, apiServer)).To(Succeed())
-		Expect(apiServer.Spec.TLSSecurityProfile.Custom.MinTLSVersion).To(Equal(configv1.VersionTLS11))
-		accepts(ctx, address, tls.VersionTLS11, HaveField("HandshakeComplete", true))
-	}, SpecTimeout(specTimeout))
 
 	It("uses a certificate that is created after the operator starts", func(ctx SpecContext) {
 		folder := GinkgoT().TempDir()

@@ -22,9 +22,9 @@ const consoleSamples = `{range .items[*]}{.metadata.name} {.metadata.ownerRefere
 
 var _ = Describe("the operator in OLM", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
-		realcluster.Kubectl(ctx, "apply", "--server-side", "-f", support.ConsoleCRDs(ctx))
+		realcluster.Kubectl(ctx, "apply", "--server-side", "-f", support.OpenShiftCRDs(ctx, "console", ""))
 		DeferCleanup(func(ctx SpecContext) {
-			realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.ConsoleCRDs(ctx))
+			realcluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", support.OpenShiftCRDs(ctx, "console", ""))
 		}, NodeTimeout(2*time.Minute))
 	}, NodeTimeout(2*time.Minute))
 

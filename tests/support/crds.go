@@ -25,24 +25,11 @@ func MonitoringCRDs(ctx context.Context) []string {
 	return crdFiles(folder, "monitoring.coreos.com", "podmonitors", "servicemonitors", "prometheusrules")
 }
 
-// ConsoleCRDs returns the directory that contains the OpenShift console's CustomResourceDefinitions.
-func ConsoleCRDs(ctx context.Context) string {
+// OpenShiftCRDs returns the path of a file with a CustomResourceDefinition of an OpenShift API group, or of the group's directory if the
+// name of the file is empty.
+func OpenShiftCRDs(ctx context.Context, group, file string) string {
 	GinkgoHelper()
-	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "console", "v1", "zz_generated.crd-manifests")
-}
-
-// APIServerCRD returns the file that contains OpenShift's APIServer CustomResourceDefinition. An APIServer object contains a cluster's TLS
-// profile.
-func APIServerCRD(ctx context.Context) string {
-	GinkgoHelper()
-	folder := filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "config", "v1", "zz_generated.crd-manifests")
-	return filepath.Join(folder, "0000_10_config-operator_01_apiservers-Default.crd.yaml")
-}
-
-// RouteCRD returns the file that contains OpenShift's Route CustomResourceDefinition.
-func RouteCRD(ctx context.Context) string {
-	GinkgoHelper()
-	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml")
+	return filepath.Join(ModuleFolder(ctx, ".", "github.com/openshift/api"), group, "v1", "zz_generated.crd-manifests", file)
 }
 
 // ModuleFolder returns the directory of a module. from is the directory of another module, which requires the given module.

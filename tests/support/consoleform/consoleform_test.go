@@ -1,8 +1,12 @@
+// Package consoleform tests the operator's bundle and its quick start against the OpenShift console's rules. A function that implements such a
+// rule names its source: a file below frontend/packages in github.com/openshift/console as of August 2026, or in a library that the console
+// uses.
 package consoleform
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,32 +25,100 @@ import (
 	"github.com/echo-operator/echo-operator/internal/openshift"
 )
 
-const root = "../../.."
+const (
+	root     = "../../.."
+	tectonic = "urn:alm:descriptor:com.tectonic.ui:"
+)
 
-func parse(t *testing.T, text string) map[string]any {
-	t.Helper()
-	object := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
-	return object
+// descriptor describes how the console shows a field.
+type descriptor struct {
+	Path, DisplayName, Description string
+	XDescriptors                   []string `json:"x-descriptors"`
 }
 
-func shipped(t *testing.T) Bundle {
+// bundle contains what the console reads from the operator's bundle.
+type bundle struct {
+	SpecDescriptors, StatusDescriptors []descriptor
+	// spec and status are the schemas of an Echo's parts.
+	spec, status map[string]any
+}
+
+// shipped returns what the console reads from the operator's bundle.
+func shipped(t *testing.T) bundle {
 	t.Helper()
-	b, err := Read(root + "/bundle")
-	if err != nil {
-		t.Fatal(err)
+	var csv struct {
+		Spec struct{ CustomResourceDefinitions struct{ Owned []bundle } }
 	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct{ OpenAPIV3Schema map[string]any }
+			}
+		}
+	}
+	for name, into := range map[string]any{"echo-operator.clusterserviceversion.yaml": &csv, "example.com_echoes.yaml": &crd} {
+		text, err := os.ReadFile(filepath.Join(root, "bundle", "manifests", name))
+		if err := errors.Join(err, yaml.Unmarshal(text, into)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, schema := csv.Spec.CustomResourceDefinitions.Owned[0], crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	b.spec, b.status = at(schema, "spec"), at(schema, "status")
 	return b
+}
+
+// at returns the schema of the field at a path such as imagePullSecrets[0].name, or nil if there is no such field.
+func at(schema map[string]any, path string) map[string]any {
+	for name := range strings.SplitSeq(path, ".") {
+		name, isItem := strings.CutSuffix(name, "[0]")
+		properties, _ := schema["properties"].(map[string]any)
+		schema, _ = properties[name].(map[string]any)
+		if isItem {
+			schema, _ = schema["items"].(map[string]any)
+		}
+	}
+	return schema
+}
+
+// shown returns the path of a field and the paths of the fields inside the field. If the field is hidden or contains nothing that the form
+// can show, shown returns no paths. The form cannot show maps, or unions such as IntOrString.
+//
+// operator-lifecycle-manager/src/components/operand/utils.ts: descriptorsToUISchema;
+// console-shared/src/components/dynamic-form/utils.ts: hasNoFields; fields.tsx: CustomSchemaField
+func shown(schema map[string]any, path string, described map[string]descriptor) []string {
+	own := described[path].XDescriptors
+	if slices.Contains(own, tectonic+"hidden") || schema["anyOf"] != nil || schema["oneOf"] != nil || schema["allOf"] != nil {
+		return nil
+	}
+	var inside []string
+	properties, _ := schema["properties"].(map[string]any)
+	items, _ := schema["items"].(map[string]any)
+	switch {
+	case slices.Contains(own, tectonic+"resourceRequirements"): // this widget displays the whole group
+		return []string{path}
+	case items != nil:
+		inside = shown(items, path+"[0]", described)
+		if items["type"] == "object" && len(inside) > 0 {
+			inside = inside[1:] // list items have no title
+		}
+	case schema["type"] != "object":
+		return []string{path}
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		inside = append(inside, shown(properties[name].(map[string]any), strings.TrimPrefix(path+"."+name, "."), described)...)
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	return append([]string{path}, inside...)
 }
 
 // TestDescriptors_matchSchema checks that each field of the spec and the status has a descriptor, that each descriptor has widgets that can
 // show and set its field, and that the order is that of the console, which shows a group or a list before its fields.
 func TestDescriptors_matchSchema(t *testing.T) {
 	b := shipped(t)
-	for part, all := range map[string][]Descriptor{"spec": b.SpecDescriptors, "status": b.StatusDescriptors} {
-		schema := map[string]map[string]any{"spec": b.Spec, "status": b.Status}[part]
+	for part, all := range map[string][]descriptor{"spec": b.SpecDescriptors, "status": b.StatusDescriptors} {
+		schema := map[string]map[string]any{"spec": b.spec, "status": b.status}[part]
 		described := map[string]bool{}
 		for i, d := range all {
 			for _, problem := range problems(schema, d) {
@@ -60,7 +132,7 @@ func TestDescriptors_matchSchema(t *testing.T) {
 			if parent != "" && (i == 0 || !strings.HasPrefix(all[i-1].Path+".", parent+".") && !strings.HasPrefix(all[i-1].Path, parent+"[")) {
 				t.Errorf("%s.%s does not follow %s, which contains it", part, d.Path, parent)
 			}
-			isList := part == "spec" && At(schema, d.Path)["type"] == "array" && !slices.Contains(d.XDescriptors, tectonic+"hidden")
+			isList := part == "spec" && at(schema, d.Path)["type"] == "array" && !slices.Contains(d.XDescriptors, tectonic+"hidden")
 			if isList && (i+1 == len(all) || !strings.HasPrefix(all[i+1].Path, d.Path+"[0]")) {
 				t.Errorf("%s.%s: its items have no descriptors: the console does not show them on the page of an Echo", part, d.Path)
 			}
@@ -73,9 +145,9 @@ func TestDescriptors_matchSchema(t *testing.T) {
 	}
 }
 
-func problems(schema map[string]any, d Descriptor) []string {
+func problems(schema map[string]any, d descriptor) []string {
 	var all []string
-	field := At(schema, d.Path)
+	field := at(schema, d.Path)
 	kind, ok := field["type"].(string)
 	if !ok {
 		return []string{"there is no such field"}
@@ -91,6 +163,9 @@ func problems(schema map[string]any, d Descriptor) []string {
 		"array":   `io\.kubernetes\.conditions`,
 	}
 	supported := regexp.MustCompile(`^urn:alm:descriptor:(com\.tectonic\.ui:(advanced|hidden|fieldDependency:.+)|` + widgets[kind] + `)$`)
+	if kind == "boolean" && !slices.Contains(d.XDescriptors, tectonic+"booleanSwitch") && !slices.Contains(d.XDescriptors, tectonic+"hidden") {
+		all = append(all, "the form shows a checkbox, which has no state for an unset field")
+	}
 	var choices []any
 	for _, x := range d.XDescriptors {
 		if !supported.MatchString(x) {
@@ -99,7 +174,7 @@ func problems(schema map[string]any, d Descriptor) []string {
 		if choice, ok := strings.CutPrefix(x, tectonic+"select:"); ok {
 			choices = append(choices, choice)
 		}
-		if control, ok := strings.CutPrefix(x, tectonic+"fieldDependency:"); ok && At(schema, strings.TrimSuffix(control, ":true"))["type"] != "boolean" {
+		if control, ok := strings.CutPrefix(x, tectonic+"fieldDependency:"); ok && at(schema, strings.TrimSuffix(control, ":true"))["type"] != "boolean" {
 			all = append(all, x+" depends on a field that is not a boolean")
 		}
 	}
@@ -115,12 +190,12 @@ func problems(schema map[string]any, d Descriptor) []string {
 // TestForm_explainsEachField checks that each field has a title and help text. For a field without a descriptor, the form uses the YAML
 // name as the title, and takes the help text from the schema. The schema has no help text for Kubernetes' types.
 func TestForm_explainsEachField(t *testing.T) {
-	described := map[string]Descriptor{}
+	described := map[string]descriptor{}
 	b := shipped(t)
 	for _, d := range b.SpecDescriptors {
 		described[d.Path] = d
 	}
-	shown := Fields(b.Spec, b.SpecDescriptors)
+	shown := shown(b.spec, "", described)[1:]
 	for _, path := range shown {
 		if d := described[path]; d.DisplayName == "" || d.Description == "" {
 			t.Errorf("the form shows %s without a title or without help", path)
@@ -130,34 +205,6 @@ func TestForm_explainsEachField(t *testing.T) {
 		if !slices.Contains(shown, path) {
 			t.Errorf("the form does not show %s", path)
 		}
-	}
-}
-
-// TestPage_leavesOutListsInLists checks a limitation that docs/reference/console.md documents.
-func TestPage_leavesOutListsInLists(t *testing.T) {
-	var missing []string
-	for _, d := range shipped(t).SpecDescriptors {
-		if !OnPage(d) && !slices.Contains(d.XDescriptors, tectonic+"hidden") {
-			missing = append(missing, d.Path)
-		}
-	}
-	want := []string{"checks[0].groups[0]", "checks[0].expect[0].fact", "checks[0].expect[0].operator", "checks[0].expect[0].values",
-		"checks[0].expect[0].values[0]"}
-	if !slices.Equal(missing, want) {
-		t.Errorf("the page leaves out %q, want %q", missing, want)
-	}
-}
-
-// TestForm_postsWhatWasTouched checks what the form posts if a user sets only a name: the first example, and the defaults of the groups
-// that every Echo has.
-func TestForm_postsWhatWasTouched(t *testing.T) {
-	b := shipped(t)
-	want := parse(t, `{apiVersion: example.com/v1, kind: Echo, metadata: {name: test-echo, namespace: default}, spec: {
-		replicas: 2, port: 8080, service: {type: ClusterIP, port: 80}, server: {controls: Safe, identity: true},
-		disruptionBudget: {enabled: true, maxUnavailable: 1}}}`)
-	posted := Posted(b.Schema, b.Sample, b.Sample)
-	if diff := cmp.Diff(want, posted); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -269,64 +316,4 @@ func copied(markdown string) (blocks, commands []string, problems error) {
 		}
 	}
 	return blocks, commands, problems
-}
-
-func TestCopied(t *testing.T) {
-	const block = "```\nspec:\n  replicas: 2\n```{{copy}}"
-	for name, c := range map[string]struct {
-		markdown         string
-		blocks, commands int
-		problem          string
-	}{
-		"a block":                    {"1. Paste:\n\n" + block + "\n\nThen save.", 1, 0, ""},
-		"a command":                  {"Run `curl -s http://x`{{copy}}.", 0, 1, ""},
-		"code without a button":      {"Set `spec` to `x`.", 0, 0, ""},
-		"no button":                  {"```\nspec: {}\n```", 0, 0, "shown as text"},
-		"in the paragraph of a list": {"1. Paste:\n" + block, 0, 0, "shown as text"},
-		"an indented first line":     {"```\n  spec: {}\n```{{copy}}", 1, 0, "loses the indentation"},
-		"an item of a list":          {"```\nenv:\n- name: x\n```{{copy}}", 1, 0, `"- name: x\n" has a meaning`},
-		"emphasis":                   {"```\na: b*c*\n```{{copy}}", 1, 0, "has a meaning"},
-	} {
-		blocks, commands, err := copied(c.markdown)
-		if len(blocks) != c.blocks || len(commands) != c.commands || (err == nil) != (c.problem == "") ||
-			err != nil && !strings.Contains(err.Error(), c.problem) {
-			t.Errorf("%s: %q, %q, %v", name, blocks, commands, err)
-		}
-	}
-	if blocks, _, _ := copied(block); blocks[0] != "spec:\n  replicas: 2\n" {
-		t.Errorf("the block is %q", blocks[0])
-	}
-}
-
-// pages returns the names of the console's pages, buttons, and fields. It also returns the menu paths with which the first step of a task
-// may begin. Every page has the menu, but not every page has a project bar.
-func pages() (words, begin []string) {
-	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Software Catalog", "+Add", "Operator Backed", "Topology", "Copy login command"}
-	ofOperator := []string{"Echo Operator", "Echo", "Current namespace only", "Create Echo", "Name", "Create", "first"}
-	ofEcho := []string{"Status", "Message", "Resources", "YAML", "Save", "Ingress", "Actions", "Delete Echo"}
-	return slices.Concat(menus, ofOperator, ofEcho), []string{"Ecosystem > Installed Operators", "Copy login command"}
-}
-
-func TestQuickStart_namesPages(t *testing.T) {
-	spec := quickStart(t)
-	words, begin := pages()
-	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`)
-	for _, text := range textsOf(spec) {
-		for _, found := range bold.FindAllStringSubmatch(text, -1) {
-			for word := range strings.SplitSeq(found[1], " > ") {
-				if !slices.Contains(words, word) {
-					t.Errorf("the console has no %q: %s", word, text)
-				}
-			}
-		}
-	}
-	for _, task := range spec.Tasks {
-		if first := bold.FindStringSubmatch(task.Description); first == nil || !slices.Contains(begin, first[1]) {
-			t.Errorf("the task %q begins at %q instead of the menu", task.Title, first)
-		}
-		// The tab lists the Echoes of all namespaces, which a developer may not read.
-		if strings.Contains(strings.ReplaceAll(task.Description, "the **Echo** tab, **Current namespace only**", ""), "**Echo** tab") {
-			t.Errorf("the task %q opens the list of all Echoes", task.Title)
-		}
-	}
 }
