@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,21 +48,13 @@ var _ = Describe("a check", func() {
 		job = eventuallyCronJob(ctx, echo, "path")
 		Expect(k8s.Delete(ctx, job)).To(Succeed())
 		eventuallyReplaced(ctx, echo, job)
-		By("pausing the CronJob while there are no echo servers")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
-		Eventually(func(g Gomega) {
-			g.Expect(*cronJobNow(ctx, g, echo, "path").Spec.Suspend).To(BeTrue())
-			g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("spec.replicas is 0"))
-		}).WithContext(ctx).Should(Succeed())
 		By("writing nothing when nothing has changed")
 		version := cronJobNow(ctx, Default, echo, "path").ResourceVersion
 		edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"a": "b"} })
 		Consistently(func(g Gomega) string { return cronJobNow(ctx, g, echo, "path").ResourceVersion }).
 			WithContext(ctx).Should(Equal(version))
-		By("deleting the CronJob with the check, unless the Echo is paused")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused, e.Spec.Checks = true, nil })
-		Consistently(func(g Gomega) { cronJobNow(ctx, g, echo, "path") }).WithContext(ctx).Should(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
+		By("deleting the CronJob with the check")
+		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks = nil })
 		eventuallyGone(ctx, k8s, job)
 		Eventually(func(g Gomega) {
 			now := echoNow(ctx, g, echo.Namespace, echo.Name)
@@ -147,56 +138,6 @@ var _ = Describe("a check", func() {
 		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: name("late")})
 		eventuallyGone(ctx, k8s, &batchv1.CronJob{Namespace: namespace, Name: name("unknown")})
 	})
-
-	DescribeTable("that the API server rejects", func(ctx SpecContext, field, message string, change func(*v1.EchoCheck)) {
-		err := k8s.Create(ctx, checkedEcho("default", "wrong", change))
-		Expect(err).To(Satisfy(apierrors.IsInvalid))
-		Expect(err).To(MatchError(And(ContainSubstring(field), ContainSubstring(message))))
-	},
-		Entry("a name with a capital letter", "name", "should match", func(c *v1.EchoCheck) { c.Name = "Path" }),
-		Entry("a group that is not a word", "groups", "should match", func(c *v1.EchoCheck) { c.Groups = []string{"load-balancing"} }),
-		Entry("an expectation without a value", "expect[0].values", "at least 1 items",
-			func(c *v1.EchoCheck) { c.Expect = []v1.EchoExpectation{{Fact: "body.max", Values: []string{}}} }),
-		Entry("a deadline that is too short", "deadlineSeconds", "greater than or equal to 10", func(c *v1.EchoCheck) { c.DeadlineSeconds = 9 }),
-	)
-
-	DescribeTable("that is not valid does not run, and leaves the rest of the Echo alone",
-		func(ctx SpecContext, problem string, change func(*v1.EchoCheck)) {
-			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-			job := eventuallyCronJob(ctx, echo, "path")
-			By("deleting the CronJob, which would run with the previous spec")
-			edit(ctx, echo, func(e *v1.Echo) {
-				change(&e.Spec.Checks[0])
-				e.Spec.PodAnnotations = map[string]string{"a": "b"}
-			})
-			eventuallyGone(ctx, k8s, job)
-			expectCheck(ctx, echo, v1.CheckUnknown, "The check cannot run. The field spec.checks[path]."+problem)
-			support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionPathsHealthy, metav1.ConditionUnknown, v1.ReasonCheckUnknown))
-			Eventually(func(g Gomega) {
-				g.Expect(deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Template.Annotations).To(HaveKeyWithValue("a", "b"))
-				g.Expect(eventReasons(ctx, g, echo)).To(ContainElement("CheckUnknown"))
-			}).WithContext(ctx).Should(Succeed())
-			support.EventuallyObject(ctx, k8s, echo).Should(And(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, nil),
-				haveCondition(v1.ConditionProgressing, metav1.ConditionTrue, v1.ReasonRollingOut),
-				HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1.ConditionStalled))))))
-			By("running again when it is valid")
-			edit(ctx, echo, func(e *v1.Echo) { e.Spec.Checks = checkedEcho(echo.Namespace, "web").Spec.Checks })
-			eventuallyCronJob(ctx, echo, "path")
-		},
-		Entry("a schedule", `schedule is not valid: "end of range (99) above maximum (59): 99". Correct the field.`,
-			func(c *v1.EchoCheck) { c.Schedule = "99 * * * *" }),
-		Entry("a time zone", `schedule is not valid: "it must have five fields`, func(c *v1.EchoCheck) { c.Schedule = "TZ=UTC * * * * *" }),
-		Entry("a URL", `url is not valid: "'ftp://a' is not a URL such as https://example.com/shop`, func(c *v1.EchoCheck) { c.URL = "ftp://a" }),
-		Entry("an operator", `expect[1] is not valid: "the operator 'Between' is not In, NotIn, AtLeast, or AtMost". Correct the field.`,
-			func(c *v1.EchoCheck) {
-				c.Expect = []v1.EchoExpectation{{Fact: "body.max", Values: []string{"b"}},
-					{Fact: "body.max", Operator: "Between", Values: []string{"1", "2"}}}
-			}),
-		Entry("a fact", `expect[0] is not valid: "there is no fact 'body.maximum': the documentation lists the facts, such as body.max,`,
-			func(c *v1.EchoCheck) {
-				c.Expect = []v1.EchoExpectation{{Fact: "body.maximum", Values: []string{"1Mi"}}}
-			}),
-	)
 })
 
 // checkedEcho returns an Echo that checks its own Service, with one check for each change. Without changes, there is one unchanged check. A

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,17 +58,6 @@ var _ = Describe("a companion", func() {
 			Expect(k8s.Delete(ctx, owner, client.GracePeriodSeconds(0))).To(Succeed())
 		}),
 	)
-
-	It("is created again after a user deletes it, and its labels are restored after a user changes them", func(ctx SpecContext) {
-		_, owner := createEchoAndOwner(ctx, "deleted")
-		first := eventuallyOne(ctx, k8s, owner)
-		Expect(k8s.Delete(ctx, first, client.GracePeriodSeconds(0))).To(Succeed())
-		Eventually(func() types.UID { return eventuallyOne(ctx, k8s, owner).UID }).WithContext(ctx).ShouldNot(Equal(first.UID))
-		second := eventuallyOne(ctx, k8s, owner)
-		edit(ctx, second, func(p *corev1.Pod) { p.Labels["app.kubernetes.io/component"] = "mine" })
-		support.EventuallyObject(ctx, k8s, second).Should(And(
-			HaveField("UID", second.UID), HaveField("Labels", HaveKeyWithValue("app.kubernetes.io/component", "companion"))))
-	})
 
 	It("waits for its Echo, which causes one event for its owner, and is deleted with the Echo", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)

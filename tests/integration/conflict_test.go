@@ -52,18 +52,6 @@ var _ = Describe("a name that is taken", func() {
 		Entry("by a Service with the operator's label", &corev1.Service{ObjectMeta: disguised, Spec: ports}, 0),
 		Entry("by a Deployment with another owner", &appsv1.Deployment{ObjectMeta: owned, Spec: pods}, 1),
 	)
-
-	It("is used once the existing object is deleted", func(ctx SpecContext) {
-		foreign := &corev1.Service{ObjectMeta: theirs, Spec: ports}
-		foreign.Namespace = newNamespace(ctx)
-		Expect(k8s.Create(ctx, foreign)).To(Succeed())
-		echo := support.Echo(foreign.Namespace, foreign.Name)
-		Expect(k8s.Create(ctx, echo)).To(Succeed())
-		support.EventuallyObject(ctx, k8s, echo).Should(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonNameConflict))
-		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(1)) }) // triggers a reconcile before the operator's next periodic check
-		rollOut(ctx, echo.Namespace, echo.Name)
-	})
 })
 
 func expectUntouched(ctx context.Context, c client.Client, before client.Object) {

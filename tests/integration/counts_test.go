@@ -172,7 +172,7 @@ func (p *countedProgram) reconciles(ctx context.Context) int {
 	var page string
 	Eventually(func(g Gomega) {
 		var status int
-		status, page = responseOf(ctx, g, http.MethodGet, p.metrics, p.token)
+		status, page = responseOf(ctx, g, p.metrics, p.token)
 		g.Expect(status).To(Equal(http.StatusOK))
 	}).WithContext(ctx).Should(Succeed())
 	return int(support.SumOfMetric(page, `controller_runtime_reconcile_total`, `controller="echo"`))

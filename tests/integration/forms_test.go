@@ -79,24 +79,13 @@ var _ = Describe("the form of a value", func() {
 		}),
 	)
 
-	DescribeTable("is explained by kubectl, also in a field with a Kubernetes type", func(ctx SpecContext, field, want string) {
-		Eventually(func() (string, error) { // the API server publishes the schema soon after it serves the kind
-			output, err := kubectlCommand(ctx, "explain", "echoes."+field).Output()
-			return strings.Join(strings.Fields(string(output)), " "), err
-		}).WithContext(ctx).Should(And(ContainSubstring(want), Not(ContainSubstring("<no description>"))))
-	},
-		Entry("a variable", "spec.env.valueFrom.secretKeyRef", "secretKeyRef selects a key of a Secret in the same namespace."),
-		Entry("a toleration", "spec.tolerations", "tolerationSeconds is how many seconds a pod stays on a node"),
-		Entry("a security context", "spec.securityContext", "privileged specifies whether processes in the container"),
-		Entry("a condition", "status.conditions", "reason is the reason for the status of the condition"),
-	)
-
 	It("is the default if it is an empty string", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		apply(ctx, namespace, "empty", `{image: "", imagePullPolicy: "", priorityClassName: "", serviceAccountName: "", server: {controls: ""},
+		manifest := echoManifest(namespace, "empty", `{image: "", imagePullPolicy: "", priorityClassName: "", serviceAccountName: "", server: {controls: ""},
 			service: {type: "", portName: "", appProtocol: "", externalTrafficPolicy: "", loadBalancerClass: "", ipFamilyPolicy: ""},
 			tls: {secretName: "", clientCertificate: ""}, gateway: {path: ""},
-			ingress: {enabled: true, host: "", path: "", pathType: "", className: "", tls: {secretName: ""}}}`, "--server-side")
+			ingress: {enabled: true, host: "", path: "", pathType: "", className: "", tls: {secretName: ""}}}`)
+		kubectlInput(ctx, manifest, "apply", "--server-side", "--validate=strict", "-f", "-")
 		rollOut(ctx, namespace, "empty")
 		expectNoWrite(ctx, echoNow(ctx, Default, namespace, "empty"))
 	})

@@ -2,9 +2,6 @@ package integration
 
 import (
 	"context"
-	"slices"
-	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -93,8 +90,11 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 	})
 
 	It("the Echo gets its route once the API is installed", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo, other := routed("early"), routed("other",
-			func(e *v1.Echo) { e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}} })
+		echo, other := routed("early"), routed("other", func(e *v1.Echo) {
+			e.Spec.Gateway.GRPC = &v1.EchoGatewayGRPC{Hostnames: []string{"grpc.example.com"}}
+			e.Spec.TLS = &v1.EchoTLS{SecretName: "certificate"}
+			e.Spec.Gateway.BackendTLS = &v1.EchoGatewayBackendTLS{Hostname: "other.example.com", CAConfigMap: "ca"}
+		})
 		Expect(admin.Create(ctx, other)).To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		run.expectRestart(ctx, func() {
@@ -105,7 +105,22 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 		Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
 		expectRoute(ctx, other, &gatewayv1.HTTPRoute{})
 		expectRoute(ctx, other, &gatewayv1.GRPCRoute{})
+		policy := &gatewayv1.BackendTLSPolicy{}
+		expectRoute(ctx, other, policy)
+		Expect(policy.Spec.Validation.Hostname).To(BeEquivalentTo("other.example.com"))
 		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
+		By("writing nothing when nothing has changed")
+		expectRoute(ctx, echo, route)
+		version := route.ResourceVersion
+		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(
+			Succeed())
+		Consistently(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), route)).To(Succeed())
+			g.Expect(route.ResourceVersion).To(Equal(version))
+		}).WithContext(ctx).Should(Succeed())
+		By("creating the route again after another client deletes it")
+		Expect(admin.Delete(ctx, route)).To(Succeed())
+		support.EventuallyObject(ctx, admin, route).ShouldNot(HaveField("UID", route.UID))
 	})
 
 	It("the Echo reports its Gateway's problem", SpecTimeout(specTimeout), func(ctx SpecContext) {
@@ -137,81 +152,14 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("its routes are managed like other children", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo, route := routed("early"), &gatewayv1.HTTPRoute{}
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
-		By("reverting another client's edits, and keeping another client's additions")
-		expectRoute(ctx, echo, route)
-		Expect(admin.Patch(ctx, route, client.RawPatch(types.MergePatchType,
-			[]byte(
-				`{"metadata":{"labels":{"team":"a"}},"spec":{"hostnames":["other.example.com"],"rules":[{"backendRefs":[{"name":"other","port":1}]}]}}`)))).To(Succeed())
-		Eventually(func(g Gomega) {
-			expectRoute(ctx, echo, route)
-			g.Expect(route.Spec.Hostnames).To(ConsistOf(gatewayv1.Hostname("early.example.com")))
-			g.Expect(route.Spec.Rules[0].BackendRefs[0].Name).To(Equal(gatewayv1.ObjectName("early")))
-			g.Expect(route.Labels).To(HaveKeyWithValue("team", "a"))
-		}).WithContext(ctx).Should(Succeed())
-		By("creating the route again after another client deletes it")
-		Expect(admin.Delete(ctx, route)).To(Succeed())
-		support.EventuallyObject(ctx, admin, route).ShouldNot(HaveField("UID", route.UID))
-		expectRoute(ctx, echo, route)
-		By("writing nothing when nothing has changed")
-		version := route.ResourceVersion
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(
-			Succeed())
-		Consistently(func(g Gomega) {
-			expectRoute(ctx, echo, route)
-			g.Expect(route.ResourceVersion).To(Equal(version))
-		}).WithContext(ctx).WithTimeout(time.Second).Should(Succeed())
-		By("deleting the route when it is no longer desired")
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"gateway":null}}`)))).To(Succeed())
-		eventuallyGone(ctx, admin, route)
-	})
-
-	It("an Echo reports that its Gateway was deleted, and keeps its route while paused", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := routed("other")
-		gateway := &gatewayv1.Gateway{}
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: gateways, Name: "public"}, gateway)).To(Succeed())
-		Expect(admin.Delete(ctx, gateway)).To(Succeed())
-		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true,"gateway":{"enabled":false}}}`)))).To(
-			Succeed())
-		expectDegraded(ctx, echo, "AsExpected", "The Echo is paused")
-		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
-		Expect(admin.Patch(ctx, echo, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":false,"gateway":{"enabled":true}}}`)))).To(
-			Succeed())
-		expectDegraded(ctx, echo, "RouteNotAccepted", "Gateway gateways/public does not exist.")
-	})
-
-	It("one kind is deleted, and the operator continues to use the other kinds", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo, both := routed("http"), routed("other")
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		Expect(admin.Get(ctx, client.ObjectKeyFromObject(both), both)).To(Succeed())
-		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
-		only := slices.DeleteFunc(support.GatewayCRDs(ctx), func(file string) bool { return !strings.HasSuffix(file, "_grpcroutes.yaml") })
-		run.expectRestart(ctx, func() {
-			uninstallDefinitions(ctx, server.Config, admin, only)
-			expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute") // possibly before the restart
-		})
-		expectDegraded(ctx, both, "GatewayAPIMissing", "The cluster does not serve GRPCRoute")
-		route := &gatewayv1.HTTPRoute{}
-		expectRoute(ctx, echo, route)
-		Expect(admin.Delete(ctx, route)).To(Succeed())
-		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(echo), route) }).WithContext(ctx).Should(Succeed())
-		run.expectRestart(ctx, func() { installDefinitions(server.Config, only) })
-		expectRoute(ctx, both, &gatewayv1.GRPCRoute{})
-		Expect(admin.Delete(ctx, echo)).To(Succeed())
-		eventuallyReleased(ctx, admin, echo, route)
-	})
-
 	It("the operator continues when the API is deleted, and when it is installed again", SpecTimeout(specTimeout), func(ctx SpecContext) {
 		echo := routed("other")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		run.expectRestart(ctx, func() {
 			gatewayAPI.changeAtOnce(func() { uninstallDefinitions(ctx, server.Config, admin, support.GatewayCRDs(ctx)) })
-			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute") // possibly before the restart
+			expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve BackendTLSPolicy") // possibly before the restart
 		})
-		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve HTTPRoute")
+		expectDegraded(ctx, echo, "GatewayAPIMissing", "The cluster does not serve BackendTLSPolicy")
 		late := support.Echo(namespace, "late", func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) })
 		Expect(admin.Create(ctx, late)).To(Succeed())
 		expectDegraded(ctx, late, "AsExpected", "No pods are requested")
@@ -225,7 +173,7 @@ var _ = Describe("behind a Gateway", Ordered, SpecPriority(1), func() {
 		expectRoute(ctx, echo, &gatewayv1.HTTPRoute{})
 		expectRoute(ctx, echo, &gatewayv1.GRPCRoute{})
 		Expect(admin.Delete(ctx, echo)).To(Succeed())
-		eventuallyReleased(ctx, admin, echo, &gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{})
+		eventuallyReleased(ctx, admin, echo, &gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{}, &gatewayv1.BackendTLSPolicy{})
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), &gatewayv1.HTTPRoute{})).To(Satisfy(apierrors.IsNotFound))
 	})
 })

@@ -154,16 +154,16 @@ func tokenOf(ctx context.Context, g Gomega, c client.Client, namespace, name str
 	return request.Status.Token
 }
 
-// statusOf sends a GET request with a bearer token, and returns the status code. It omits the Authorization header if the token is empty.
+// statusOf is like responseOf, but returns only the status code.
 func statusOf(ctx context.Context, g Gomega, url, token string) int {
-	status, _ := responseOf(ctx, g, http.MethodGet, url, token)
+	status, _ := responseOf(ctx, g, url, token)
 	return status
 }
 
-// responseOf sends a request with a bearer token, and returns the status code and the body of the response. It omits the Authorization
+// responseOf sends a GET request with a bearer token, and returns the status code and the body of the response. It omits the Authorization
 // header if the token is empty, and does not verify certificates.
-func responseOf(ctx context.Context, g Gomega, method, url, token string) (int, string) {
-	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
+func responseOf(ctx context.Context, g Gomega, url, token string) (int, string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	g.Expect(err).NotTo(HaveOccurred())
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)

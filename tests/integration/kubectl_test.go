@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -24,65 +23,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
-
-var _ = Describe("kubectl", func() {
-	It("prints the columns of Echoes", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "printed"))
-		Expect(kubectl(ctx, "get", "echo", "-n", echo.Namespace)).To(MatchRegexp(
-			`^NAME +DESIRED +READY +PHASE +AGE\nprinted +2 +2 +Ready +\d+[sm]\S*\n$`))
-	})
-
-	It("lists the events of an Echo, and describes it with its message", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "followed"))
-		other := createReadyEcho(ctx, support.Echo(echo.Namespace, "other"))
-		for _, each := range []*v1.Echo{echo, other} {
-			expectEvents(ctx, each, "Deployed", "Ready")
-		}
-		Expect(kubectl(ctx, "events", "--for", "echo/followed", "-n", echo.Namespace)).To(MatchRegexp(
-			`^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n(\S+ +Normal +(Deployed|Ready) +Echo/followed +.*\n){2}$`))
-		described := kubectl(ctx, "describe", "echo", "followed", "-n", echo.Namespace)
-		Expect(described).To(And(MatchRegexp(`(?m)^  Message: +`+echo.Status.Message+`$`), MatchRegexp(`(?m)^  Phase: +Ready$`)))
-		Expect(described).To(MatchRegexp(
-			`(?m)^Events:\n  Type +Reason +Age +From +Message\n.*\n(  Normal +(Deployed|Ready) +\S+ +echo-operator +.*\n){2}$`))
-	})
-
-	It("removes what a manifest no longer has, and keeps what another client added where it can merge", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		const applied = `{ingress: {enabled: true, host: a}, disruptionBudget: {enabled: false}, env: [{name: A, value: "1"}, {name: B}],
-			args: [a, b], podLabels: {a: "1", b: "2"}, nodeSelector: {a: "1", b: "2"}, imagePullSecrets: [{name: a}, {name: b}]}`
-		const added = `{"status": {"nodeProblems": [{"name": "n"}]}, "spec": {"env": [{"name": "A", "value": "1"}, {"name": "B"}, {"name": "C"}],
-			"args": ["a", "b", "c"], "podLabels": {"c": "3"}, "nodeSelector": {"c": "3"},
-			"imagePullSecrets": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}}`
-		const changed = `{ingress: {host: a}, disruptionBudget: {}, env: [{name: B, value: "4"}], args: [d], podLabels: {b: "4"},
-			nodeSelector: {b: "4"}, imagePullSecrets: [{name: b}]}`
-		const edited = `{"spec": {"ingress": {"enabled": null}, "disruptionBudget": {"enabled": null}, "env": [{"name": "B", "value": "4"}],
-			"args": ["d"], "podLabels": {"a": null, "b": "4"}, "nodeSelector": {"a": null, "b": "4"}, "imagePullSecrets": [{"name": "b"}]}}`
-		patch := func(name, patch string) { // as kubectl edit sends it
-			kubectl(ctx, "patch", "echo", name, "-n", namespace, "--type=merge", "--field-manager=kubectl-edit", "-p", patch)
-		}
-		// Unset booleans have their defaults again. Other clients' entries stay in maps.
-		const common = `, ingress: {host: a}, disruptionBudget: {enabled: true, maxUnavailable: 1}, args: [d], podLabels: {b: "4", c: "3"},
-			replicas: 1, port: 8080, server: {controls: Safe, identity: true}, service: {type: ClusterIP, port: 80}}`
-		const replaced = `{env: [{name: B, value: "4"}], imagePullSecrets: [{name: b}], nodeSelector: {b: "4", c: "3"}` + common
-		// Only an apply on the server merges lists by their keys. It replaces a map that is atomic.
-		const merged = `{env: [{name: B, value: "4"}, {name: C}], imagePullSecrets: [{name: b}, {name: c}], nodeSelector: {b: "4"}` + common
-		for name, tried := range map[string]struct {
-			change func(name string)
-			want   string
-		}{
-			"client": {func(name string) { apply(ctx, namespace, name, changed) }, replaced},
-			"server": {func(name string) { apply(ctx, namespace, name, changed, "--server-side", "--force-conflicts") }, merged},
-			"edit":   {func(name string) { patch(name, edited) }, replaced},
-		} {
-			apply(ctx, namespace, name, applied)
-			patch(name, added)
-			tried.change(name)
-			Expect(kubectl(ctx, "get", "echo", name, "-n", namespace, "-o", "jsonpath={.spec}")).To(MatchYAML(tried.want), name)
-			expectFailed(ctx, support.Echo(namespace, name), v1.ReasonInvalidSpec, ContainSubstring("Set spec.ingress.enabled to true or false."))
-			Expect(echoNow(ctx, Default, namespace, name).Status.NodeProblems).To(BeEmpty(), name)
-		}
-	})
-})
 
 var _ = Describe("kubectl echo", func() {
 	plugin := func() string { return filepath.Join(programs, "kubectl-echo") }
@@ -126,7 +66,10 @@ Echo/web +2/2 +Ready +\S+
 		cordon(ctx, node, true)
 		expectNodeEvents(ctx, echo,
 			`NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node is marked unschedulable.`)
-		setOneNotReady(ctx, echo)
+		setPodStatus(ctx, &corev1.Pod{Namespace: echo.Namespace, Name: "web-1"}, corev1.PodStatus{Phase: corev1.PodRunning,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}})
+		deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(support.SetDeploymentStatus(ctx, k8s, deployment, 1, "NewReplicaSetAvailable")).To(Succeed())
 		expectPhase(ctx, echo, v1.PhaseWarning)
 		stdout, stderr = status(1, "web", "-n", echo.Namespace)
 		Expect(stderr).To(BeEmpty())
@@ -204,29 +147,12 @@ Echo/web +2/2 +Ready +\S+
 	})
 
 	It("lists Echoes that are not Ready first, and reports if there are no Echoes", func(ctx SpecContext) {
-		one, other := newNamespace(ctx), newNamespace(ctx)
-		createReadyEcho(ctx, support.Echo(one, "a"))
-		createEcho(ctx, support.Echo(one, "z"))
-		createReadyEcho(ctx, support.Echo(other, "b"))
-		createEcho(ctx, support.Echo(other, "y"))
-		stdout, _ := status(1, "-A")
-		var listed []string
-		for line := range strings.Lines(stdout) {
-			if fields := strings.Fields(line); fields[0] == one || fields[0] == other {
-				listed = append(listed, strings.Join(fields[:4], " "))
-			}
-		}
-		notReady, ready := []any{one + " z 0/2 Pending", other + " y 0/2 Pending"}, []any{one + " a 2/2 Ready", other + " b 2/2 Ready"}
-		Expect(listed).To(HaveLen(4))
-		Expect(listed[:2]).To(ConsistOf(notReady...))
-		Expect(listed[2:]).To(ConsistOf(ready...))
-
-		stdout, stderr := status(2, "missing", "-n", one)
-		Expect(stdout).To(BeEmpty())
-		Expect(stderr).To(Equal("error: echoes.example.com \"missing\" not found\n"))
-		empty := newNamespace(ctx)
-		stdout, stderr = status(0, "-n", empty)
-		Expect(stdout).To(BeEmpty())
+		namespace := newNamespace(ctx)
+		createReadyEcho(ctx, support.Echo(namespace, "a"))
+		createEcho(ctx, support.Echo(namespace, "z"))
+		stdout, _ := status(1, "-n", namespace)
+		Expect(stdout).To(MatchRegexp(`\n\S+ +z +0/2 +Pending .*\n\S+ +a +2/2 +Ready .*\n$`))
+		_, stderr := status(0, "-n", newNamespace(ctx))
 		Expect(stderr).To(Equal("No Echoes found\n"))
 	})
 
@@ -256,13 +182,6 @@ Echo/web +2/2 +Ready +\S+
 			code, _, _ := run("test", "web", "-n", echo.Namespace, "--requests=1", "--as=tester")
 			return code
 		}).WithContext(ctx).Should(Equal(0))
-	})
-
-	It("reports that a cluster does not serve the kind", func() {
-		kubeconfig := writeKubeconfig(startAPIServer().KubeConfig)
-		stdout, stderr := status(2, "web", "--kubeconfig="+kubeconfig)
-		Expect(stdout).To(BeEmpty())
-		Expect(stderr).To(HavePrefix("error: the cluster does not serve this kind; the Echo Operator may not be installed: "))
 	})
 })
 

@@ -2,44 +2,21 @@ package integration
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("an Echo", func() {
-	It("is created from the sample, with all defaults", func(ctx SpecContext) {
-		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "v1_echo.yaml"))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(string(text)).To(Equal("apiVersion: example.com/v1\nkind: Echo\n" +
-			"metadata: {name: test-echo, namespace: default}\nspec: {replicas: 2}\n"))
-		echo := &v1.Echo{}
-		Expect(yaml.UnmarshalStrict(text, echo)).To(Succeed())
-		echo = createReadyEcho(ctx, echo)
-
-		Expect(echo.Spec).To(Equal(support.Echo("", "").Spec))
-		Expect(echo.Finalizers).To(ConsistOf(v1.Finalizer))
-		Expect(echo.Status.Phase).To(Equal(v1.PhaseReady))
-		Expect(echo.Status.ReadyReplicas).To(BeEquivalentTo(2))
-		Expect(echo.Status.URL).To(Equal("http://test-echo.default.svc"))
-		Expect(echo.Status.Selector).To(
-			Equal("app.kubernetes.io/instance=test-echo,app.kubernetes.io/managed-by=echo-operator,app.kubernetes.io/name=echo"))
-	})
-
 	It("whose Ingress no longer has a class gets the default class, as a new Ingress would", func(ctx SpecContext) {
 		class := &networkingv1.IngressClass{
 			Name:        "default-class",
@@ -57,14 +34,6 @@ var _ = Describe("an Echo", func() {
 		support.EventuallyObject(ctx, k8s, ingress).Should(HaveField("Spec.IngressClassName", HaveValue(Equal(class.Name))))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectNoWrite(ctx, echo)
-	})
-
-	It("counts a transition that repeats in one event", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "repeating"))
-		repeated := status.EchoNotFound("none")
-		underTest.Echoes.SendEvents(ctx, echo, repeated, repeated)
-		Eventually(func(g Gomega) []eventsv1.Event { return support.EventsOf(ctx, g, k8s, echo) }).WithContext(ctx).Should(ContainElement(
-			And(HaveField("Note", repeated.Note), HaveField("Series", HaveField("Count", BeEquivalentTo(2))))))
 	})
 
 	It("sends one event for each transition", func(ctx SpecContext) {
@@ -108,35 +77,3 @@ func eventuallyGone(ctx context.Context, c client.Client, object client.Object) 
 	GinkgoHelper()
 	Eventually(c.Get).WithContext(ctx).WithArguments(client.ObjectKeyFromObject(object), object).Should(Satisfy(apierrors.IsNotFound))
 }
-
-var _ = Describe("a paused Echo", func() {
-	It("does not change its children, reports their status, and can be deleted", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "paused"))
-		edit(ctx, echo, func(e *v1.Echo) {
-			e.Spec.Paused, e.Spec.Replicas, e.Spec.NetworkPolicy = true, new(int32(5)), &v1.EchoNetworkPolicy{Enabled: new(true)}
-		})
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, echo.Namespace, echo.Name)
-			g.Expect(now).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPaused))
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllPodsReady))
-		}).WithContext(ctx).Should(Succeed())
-		edit(ctx, serviceNow(ctx, Default, echo.Namespace, echo.Name), func(s *corev1.Service) { s.Spec.Selector = nil })
-		Consistently(func(g Gomega) {
-			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(2))
-			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).Spec.Selector).To(BeEmpty())
-		}).Should(Succeed())
-
-		By("being resumed")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = false })
-		Eventually(func(g Gomega) {
-			g.Expect(*deploymentNow(ctx, g, echo.Namespace, echo.Name).Spec.Replicas).To(BeEquivalentTo(5))
-			g.Expect(serviceNow(ctx, g, echo.Namespace, echo.Name).Spec.Selector).NotTo(BeEmpty())
-			get(ctx, g, echo.Namespace, echo.Name, &networkingv1.NetworkPolicy{})
-		}).WithContext(ctx).Should(Succeed())
-
-		By("being deleted while paused")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Paused = true })
-		Expect(k8s.Delete(ctx, echo)).To(Succeed())
-		eventuallyReleased(ctx, k8s, echo)
-	})
-})

@@ -7,14 +7,10 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -66,71 +62,16 @@ var _ = Describe("where the Prometheus Operator is installed", Ordered, func() {
 		echo := support.Echo(own, "asking", monitored)
 		Expect(admin.Create(ctx, echo)).To(Succeed())
 		Expect(admin.Create(ctx, support.Echo(own, "silent"))).To(Succeed())
-		var version string
-		Eventually(func(g Gomega) {
-			monitor := monitorOf(ctx, g, echo)
-			g.Expect(metav1.IsControlledBy(monitor, echo)).To(BeTrue())
-			version = monitor.GetResourceVersion()
-		}).WithContext(ctx).Should(Succeed())
-
-		By("reverting another client's edits, and keeping another client's additions")
-		Expect(admin.Patch(ctx, monitorOf(ctx, Default, echo), client.RawPatch("application/merge-patch+json",
-			[]byte(`{"spec":{"sampleLimit":5,"podMetricsEndpoints":[{"port":"http"}],"selector":{"matchLabels":{"team":"a"}}}}`)))).To(Succeed())
-		Eventually(func(g Gomega) {
-			monitor := monitorOf(ctx, g, echo)
-			g.Expect(monitor.GetResourceVersion()).NotTo(Equal(version))
-			g.Expect(objects.IsMonitoredAs(monitor, objects.PodMonitor(echo).Desired)).To(BeTrue())
-			g.Expect(monitor.Object["spec"]).To(HaveKeyWithValue("sampleLimit", int64(5)))
-		}).WithContext(ctx).Should(Succeed())
+		exists := func(g Gomega) { g.Expect(metav1.IsControlledBy(monitorOf(ctx, g, echo), echo)).To(BeTrue()) }
+		Eventually(exists).WithContext(ctx).Should(Succeed())
 		Expect(admin.Delete(ctx, monitorOf(ctx, Default, echo))).To(Succeed())
-		Eventually(func(g Gomega) { monitorOf(ctx, g, echo) }).WithContext(ctx).Should(Succeed())
+		Eventually(exists).WithContext(ctx).Should(Succeed())
 
 		By("deleting the PodMonitor when it is no longer desired")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), echo)).To(Succeed())
 		Expect(admin.Patch(ctx, echo, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"monitoring":null}}`)))).To(Succeed())
 		eventuallyGone(ctx, admin, named(objects.NewPodMonitor(), echo))
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: own, Name: "silent"}, objects.NewPodMonitor())).To(Satisfy(apierrors.IsNotFound))
-	})
-
-	// Charts for other echo servers set the same name and instance as an Echo.
-	It("no selector of an Echo selects the pods of another chart", SpecTimeout(specTimeout), func(ctx SpecContext) {
-		echo := support.Echo(own, "shared", everyServedField, monitored)
-		Expect(admin.Create(ctx, echo)).To(Succeed())
-		service, deployment := named(&corev1.Service{}, echo), named(&appsv1.Deployment{}, echo)
-		budget, policy := named(&policyv1.PodDisruptionBudget{}, echo), named(&networkingv1.NetworkPolicy{}, echo)
-		scraped := &metav1.LabelSelector{}
-		Eventually(func(g Gomega) {
-			for _, object := range []client.Object{service, deployment, budget, policy, echo} {
-				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(echo), object)).To(Succeed())
-			}
-			selector, _, err := unstructured.NestedMap(monitorOf(ctx, g, echo).Object, "spec", "selector")
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(selector, scraped)).To(Succeed())
-			g.Expect(echo.Status.Selector).NotTo(BeEmpty())
-		}).WithContext(ctx).Should(Succeed())
-		scaled, err := metav1.ParseToLabelSelector(echo.Status.Selector)
-		Expect(err).NotTo(HaveOccurred())
-		for name, c := range map[string]struct {
-			selector *metav1.LabelSelector
-			selected []string // the names of the Echo's pods
-		}{
-			"the Service":              {&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, []string{"echo"}},
-			"the Deployment":           {deployment.Spec.Selector, []string{"echo"}},
-			"the budget":               {budget.Spec.Selector, []string{"echo"}},
-			"the status":               {scaled, []string{"echo"}},
-			"the NetworkPolicy":        {&policy.Spec.PodSelector, []string{"echo", "echo-companion"}},
-			"the NetworkPolicy's peer": {policy.Spec.Ingress[1].From[0].PodSelector, []string{"echo-check"}},
-			"the PodMonitor":           {scraped, []string{"echo", "echo-companion"}},
-		} {
-			selector, err := metav1.LabelSelectorAsSelector(c.selector)
-			Expect(err).NotTo(HaveOccurred())
-			for _, pod := range []string{"echo", "echo-companion", "echo-check"} {
-				foreign := labels.Set{"app.kubernetes.io/name": pod, "app.kubernetes.io/instance": echo.Name}
-				Expect(selector.Matches(foreign)).To(BeFalse(), "%s selects a foreign %s", name, pod)
-				ours := labels.Merge(foreign, labels.Set{"app.kubernetes.io/managed-by": "echo-operator"})
-				Expect(selector.Matches(ours)).To(Equal(slices.Contains(c.selected, pod)), "%s selects our %s", name, pod)
-			}
-		}
 	})
 
 	It("the operator works without permissions for PodMonitors", SpecTimeout(specTimeout), func(ctx SpecContext) {

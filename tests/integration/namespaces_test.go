@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -158,7 +157,7 @@ func (r *restrictedProgram) revoke(ctx context.Context, namespace string) {
 
 // probe returns the response body of a health probe.
 func (r *restrictedProgram) probe(ctx context.Context, g Gomega, path string) string {
-	_, body := responseOf(ctx, g, http.MethodGet, "http://"+r.probes+path, "")
+	_, body := responseOf(ctx, g, "http://"+r.probes+path, "")
 	return body
 }
 

@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/tests/support"
@@ -35,21 +34,6 @@ var _ = Describe("a node that runs pods of Echoes", func() {
 		}
 		expectNodeEvents(ctx, elsewhere)
 	})
-
-	It("is reported as deleted until its pods are deleted", func(ctx SpecContext) {
-		node := newNode(ctx, k8s)
-		echo := createOn(ctx, support.Echo(newNamespace(ctx), "orphaned"), node)
-		Expect(k8s.Delete(ctx, node)).To(Succeed())
-		expectNodeEvents(ctx, echo, `NodeProblem Node "`+node.Name+`", which runs 2 pods of this Echo, has a problem: The node was deleted.`)
-		setOneNotReady(ctx, echo)
-		expectCause(ctx, echo, v1.ReasonNodeProblem, `has a problem: "The node was deleted". Repair`)
-		rollOut(ctx, echo.Namespace, echo.Name)
-		expectNoWrite(ctx, echo)
-
-		By("deleting its pods, as the garbage collector does")
-		Expect(k8s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(echo.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
-		expectNodeEvents(ctx, echo, "NodeProblem *", `NodeRecovered Node "`+node.Name+`" no longer runs pods of this Echo.`)
-	})
 })
 
 // createOn creates a Ready Echo whose two pods run on a node.
@@ -65,15 +49,6 @@ func createOn(ctx context.Context, echo *v1.Echo, node *corev1.Node) *v1.Echo {
 	rollOut(ctx, echo.Namespace, echo.Name)
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", HaveKeyWithValue("Ready", HaveLen(2))))
 	return echoNow(ctx, Default, echo.Namespace, echo.Name)
-}
-
-// setOneNotReady makes the first pod of an Echo unready.
-func setOneNotReady(ctx context.Context, echo *v1.Echo) {
-	GinkgoHelper()
-	first := &corev1.Pod{Namespace: echo.Namespace, Name: echo.Name + "-1"}
-	setPodStatus(ctx, first, corev1.PodStatus{Phase: corev1.PodRunning,
-		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}})
-	setDeploymentStatus(ctx, echo, 1, "NewReplicaSetAvailable")
 }
 
 func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {

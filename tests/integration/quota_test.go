@@ -2,19 +2,16 @@ package integration
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
-	"github.com/echo-operator/echo-operator/internal/objects"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -70,56 +67,6 @@ var _ = Describe("a resource quota", func() {
 	},
 		Entry("pods", "pods", "0", "exceeded quota: none, "),
 		Entry("a limit of CPU that is not set", "limits.cpu", "10", "failed quota: none: must specify limits.cpu"),
-	)
-
-	It("that rejects a companion is named in an event on the Echo, which stays ready and counts the missing companion", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		echo := createReadyEcho(ctx, support.Echo(namespace, "short"))
-		quota := createQuota(ctx, namespace, "count/pods", "1")
-		owner := createOwner(ctx, k8s, namespace, "web", echo.Name) // uses up the quota
-		bind(ctx, k8s, owner, newNode(ctx, k8s))
-		const note = "1 companion is missing."
-		Eventually(func(g Gomega) {
-			now := echoNow(ctx, g, namespace, echo.Name)
-			g.Expect(now.Status.Message).To(ContainSubstring(note))
-			g.Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllPodsReady))
-			g.Expect(support.EventsOf(ctx, g, k8s, echo)).To(ContainElement(And(HaveField("Reason", "CompanionNotCreated"),
-				HaveField("Note", HavePrefix("A resource quota rejects the Pod web-echo-")))))
-		}).WithContext(ctx).Should(Succeed())
-		Expect(k8s.Delete(ctx, quota)).To(Succeed())
-		eventuallyOne(ctx, k8s, owner)
-		Eventually(func(g Gomega) {
-			g.Expect(echoNow(ctx, g, namespace, echo.Name).Status.Message).NotTo(ContainSubstring(note))
-		}).WithContext(ctx).Should(Succeed())
-	})
-
-	It("that has no room for the CronJob of a check is named in the check's status", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		quota := createQuota(ctx, namespace, "count/cronjobs.batch", "0")
-		echo := createReadyEcho(ctx, checkedEcho(namespace, "web"))
-		expectCheck(ctx, echo, v1.CheckUnknown, `A resource quota rejects the CronJob `+objects.CronJob(echo, "path").Key.Name+`: "exceeded quota: none, requested: count/cronjobs.batch=1`)
-		Expect(k8s.Delete(ctx, quota)).To(Succeed())
-		eventuallyCronJob(ctx, echo, "path")
-	})
-
-	DescribeTable("that has no room for a run of a check is named in the check's status",
-		func(ctx SpecContext, name, hard, message string) {
-			echo := createReadyEcho(ctx, checkedEcho(newNamespace(ctx), "web"))
-			job := eventuallyCronJob(ctx, echo, "path")
-			quota := createQuota(ctx, echo.Namespace, name, hard)
-			patchStatus(ctx, job, func(job *batchv1.CronJob) {
-				job.Status.LastScheduleTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
-			})
-			expectCheck(ctx, echo, v1.CheckUnknown, "The last run gave no result: A resource quota rejects the "+message)
-			Expect(k8s.Delete(ctx, quota)).To(Succeed())
-			Eventually(func(g Gomega) { // the dry run creates nothing, and shows that nothing rejects the object anymore
-				edit(ctx, echo, func(e *v1.Echo) { e.Annotations = map[string]string{"now": time.Now().String()} })
-				g.Expect(echoNow(ctx, g, echo.Namespace, echo.Name).Status.Checks[0].Message).To(ContainSubstring("its Job has created no pod"))
-			}).WithContext(ctx).Should(Succeed())
-		},
-		Entry("pods", "pods", "0", `Pod of the check: "exceeded quota: none, requested: pods=`),
-		Entry("a limit of CPU that is not set", "limits.cpu", "10",
-			`Pod of the check: "failed quota: none: must specify limits.cpu for: check". Set spec.resources in the Echo`),
 	)
 })
 

@@ -60,7 +60,7 @@ func (l *requestLog) proxy(to *rest.Config) string {
 		},
 	}
 	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isForAccess(r.URL) {
+		if !strings.Contains(r.URL.Path, "/selfsubjectaccessreviews") && !strings.Contains(r.URL.Path, "/leases") {
 			l.lock.Lock()
 			r = r.WithContext(context.WithValue(r.Context(), l, len(l.all)))
 			l.all = append(l.all, sentRequest{Method: r.Method, URL: r.URL.String()})
@@ -73,10 +73,6 @@ func (l *requestLog) proxy(to *rest.Config) string {
 		listening.Close()
 	})
 	return listening.URL
-}
-
-func isForAccess(url *url.URL) bool {
-	return strings.Contains(url.Path, "/selfsubjectaccessreviews") || strings.Contains(url.Path, "/leases")
 }
 
 // data returns the recorded requests.

@@ -31,10 +31,6 @@ var _ = Describe("the schema", func() {
 		Entry("replicas that are not a number", "bad", `{replicas: "2"}`, "spec.replicas"),
 		Entry("negative replicas", "bad", "{replicas: -1}", "should be greater than or equal to 0"),
 		Entry("too many replicas", "bad", "{replicas: 1001}", "should be less than or equal to 1000"),
-		Entry("a name that is not valid for a Service", "1st", "{replicas: 1}", "at most 63 lowercase letters"),
-		Entry("a name with a dot", "a.b", "{replicas: 1}", "at most 63 lowercase letters"),
-		Entry("a name of 64 characters", "a234567890123456789012345678901234567890123456789012345678901234", "{replicas: 1}",
-			"at most 63 lowercase letters"),
 		Entry("an image with a space", "bad", `{replicas: 1, image: "a b"}`, "spec.image"),
 		Entry("port 0", "bad", "{replicas: 1, port: 0}", "spec.port"),
 		Entry("port 65536", "bad", "{replicas: 1, port: 65536}", "spec.port"),
@@ -86,35 +82,6 @@ var _ = Describe("the schema", func() {
 		Entry("an annotation of the Ingress that the operator sets", "bad",
 			"{replicas: 1, ingress: {annotations: {echoes.example.com/applied-hash: x}}}", "reserved for the operator"),
 	)
-
-	It("rejects an unknown field if validation is strict, with its name", func(ctx SpecContext) {
-		path := filepath.Join(GinkgoT().TempDir(), "echo.yaml")
-		manifest := "{apiVersion: example.com/v1, kind: Echo, metadata: {name: bad, namespace: default}, spec: {replicas: 1, relicas: 2}}"
-		Expect(os.WriteFile(path, []byte(manifest), 0o600)).To(Succeed())
-		output, err := kubectlCommand(ctx, "apply", "--validate=strict", "-f", path).CombinedOutput()
-		Expect(err).To(HaveOccurred())
-		Expect(string(output)).To(ContainSubstring(`unknown field "spec.relicas"`))
-	})
-
-	It("allows any Content-Type for a fixed body, but for the echo only types that browsers do not execute", func(ctx SpecContext) {
-		for name, response := range map[string]*v1.EchoResponse{
-			"page": {Body: "<h1>hello</h1>", Headers: []v1.EchoHeader{{Name: "Content-Type", Value: "text/html"}}},
-			"echo": {Headers: []v1.EchoHeader{{Name: "content-type", Value: "text/plain; charset=utf-8"}, {Name: "X-Tab", Value: "a\tb"}}},
-		} {
-			Expect(k8s.Create(ctx, support.Echo(newNamespace(ctx), name, func(e *v1.Echo) { e.Spec.Response = response }))).To(Succeed())
-		}
-	})
-
-	It("allows the HTTPS ports for HTTP if HTTPS is off, and an HTTPS port that the metrics do not use", func(ctx SpecContext) {
-		for name, change := range map[string]func(*v1.EchoSpec){
-			"form": func(s *v1.EchoSpec) {
-				s.Port, s.Service.Port, s.TLS = 8443, 443, &v1.EchoTLS{}
-			},
-			"metrics": func(s *v1.EchoSpec) { s.TLS = &v1.EchoTLS{SecretName: "a", Port: 9091} },
-		} {
-			Expect(k8s.Create(ctx, support.Echo(newNamespace(ctx), name, func(e *v1.Echo) { change(&e.Spec) }))).To(Succeed())
-		}
-	})
 
 	It("allows a name of 63 characters", func(ctx SpecContext) {
 		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "a23456789012345678901234567890123456789012345678901234567890123"))

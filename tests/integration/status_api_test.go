@@ -40,14 +40,10 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 		}
 		return tokenOf(ctx, g, admin, "default", account)
 	}
-	request := func(ctx context.Context, g Gomega, account, method, path string) (int, string) {
-		GinkgoHelper()
-		return responseOf(ctx, g, method, "https://"+address+path, token(ctx, g, account))
-	}
 	expect := func(ctx context.Context, account, path string, status int, message string) {
 		GinkgoHelper()
 		Eventually(func(g Gomega) {
-			got, text := request(ctx, g, account, http.MethodGet, path)
+			got, text := responseOf(ctx, g, "https://"+address+path, token(ctx, g, account))
 			g.Expect(got).To(Equal(status), text)
 			g.Expect(text).To(ContainSubstring(message))
 		}).WithContext(ctx).Should(Succeed())
@@ -77,7 +73,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 	It("rejects requests without a token, with an invalid token or without permission", func(ctx SpecContext) {
 		for _, path := range []string{"/echoes", "/echoes?namespace=default", "/echoes/default/many-0001", "/metrics"} {
 			expect(ctx, "", path, http.StatusUnauthorized, "kubectl create token")
-			status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+address+path, "nonsense")
+			status, _ := responseOf(ctx, Default, "https://"+address+path, "nonsense")
 			Expect(status).To(Equal(http.StatusUnauthorized))
 			expect(ctx, "nobody", path, http.StatusForbidden, `"error": "the token's user cannot `)
 		}
@@ -91,7 +87,7 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 
 	It("lists 1,000 Echoes without requesting data from the API server", func(ctx SpecContext) {
 		list := func(g Gomega) []apiEcho {
-			status, text := request(ctx, g, "reader", http.MethodGet, "/echoes")
+			status, text := responseOf(ctx, g, "https://"+address+"/echoes", token(ctx, g, "reader"))
 			g.Expect(status).To(Equal(http.StatusOK), text)
 			var answer struct{ Items []apiEcho }
 			g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
@@ -160,12 +156,12 @@ var _ = Describe("the status API", Ordered, SpecPriority(1), func() {
 			var text string
 			Eventually(func(g Gomega) { // wait until the endpoint listens
 				var status int
-				status, text = responseOf(ctx, g, http.MethodGet, "https://"+other+path, token(ctx, g, "reader"))
+				status, text = responseOf(ctx, g, "https://"+other+path, token(ctx, g, "reader"))
 				g.Expect(status).To(Equal(http.StatusServiceUnavailable), text)
 			}).WithContext(ctx).Should(Succeed())
 			Expect(text).To(And(ContainSubstring("this replica is not the leader; ask pod "+leader), ContainSubstring(`"leader": "`+leader+`"`)))
 		}
-		status, _ := responseOf(ctx, Default, http.MethodGet, "https://"+other+"/echoes", token(ctx, Default, "nobody"))
+		status, _ := responseOf(ctx, Default, "https://"+other+"/echoes", token(ctx, Default, "nobody"))
 		Expect(status).To(Equal(http.StatusForbidden), "the name of the leader also requires permission")
 	})
 

@@ -2,14 +2,11 @@ package integration
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,36 +15,6 @@ import (
 )
 
 var _ = Describe("the status", func() {
-	It("follows the Deployment", func(ctx SpecContext) {
-		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "followed"))
-		expectPhase(ctx, echo, v1.PhasePending)
-		rollOut(ctx, echo.Namespace, echo.Name)
-		expectPhase(ctx, echo, v1.PhaseReady)
-
-		By("a pod becoming not ready")
-		setDeploymentStatus(ctx, echo, 1, "NewReplicaSetAvailable")
-		expectPhase(ctx, echo, v1.PhaseWarning)
-		now := echoNow(ctx, Default, echo.Namespace, echo.Name)
-		Expect(now).To(haveCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonPodsNotReady))
-		Expect(now).To(haveCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonPodsNotReady))
-		Expect(now).To(haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, v1.ReasonAsExpected))
-		Expect(now.Status.ReadyReplicas).To(BeEquivalentTo(1))
-
-		By("a rollout that exceeds its deadline")
-		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Image = "other" })
-		expectPhase(ctx, echo, v1.PhaseUpdating)
-		setDeploymentStatus(ctx, echo, 1, "ProgressDeadlineExceeded")
-		expectPhase(ctx, echo, v1.PhaseWarning)
-		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
-			haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded))
-
-		By("recovering")
-		rollOut(ctx, echo.Namespace, echo.Name)
-		expectPhase(ctx, echo, v1.PhaseReady)
-		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name)).To(
-			haveCondition(v1.ConditionDegraded, metav1.ConditionFalse, v1.ReasonAsExpected))
-	})
-
 	It("contains the pods by state, and the reasons why they are not ready", func(ctx SpecContext) {
 		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "explained"))
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(Equal(map[string][]string{}), "the console expects a map")
@@ -85,55 +52,14 @@ var _ = Describe("the status", func() {
 		support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.Pods", Equal(map[string][]string{})))
 	})
 
-	// The specs run the real echo server with the variables of the Echo's container.
-	DescribeTable("names a variable that stops the echo server", func(ctx SpecContext, name, value, message string) {
-		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "stopped", func(e *v1.Echo) {
-			e.Spec.Env = []corev1.EnvVar{{Name: name, Value: value}}
-		}))
-		pod := createPod(ctx, echo, echo.Name+"-1")
-		command := exec.CommandContext(ctx, filepath.Join(programs, "echo-server"))
-		for _, variable := range pod.Spec.Containers[0].Env {
-			command.Env = append(command.Env, variable.Name+"="+variable.Value)
-		}
-		output, err := command.CombinedOutput()
-		Expect(err).To(HaveOccurred(), string(output))
-		setPodStatus(ctx, pod, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "echo", RestartCount: 1, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-				ExitCode: int32(command.ProcessState.ExitCode()), Message: string(output)}}}}})
-		expectCause(ctx, echo, v1.ReasonPodsCrashing, "terminated with exit code 2: \"echo-server: "+message+"\". Check spec.args and spec.env.")
-	},
-		Entry("with an invalid value", "ECHO_HTTP_ADDR", "nonsense", "ECHO_HTTP_ADDR: 'nonsense' is not an address such as :8080 or 127.0.0.1:8080"),
-		Entry("with the port of another variable", "ECHO_HTTP_ADDR", ":9090",
-			"ECHO_ADMIN_ADDR: ':9090' uses the same port as ECHO_HTTP_ADDR, ':9090'"),
-	)
-})
-
-var _ = Describe("the message of an Echo that is ready", func() {
-	It("mentions an Ingress while it has no address", func(ctx SpecContext) {
-		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "web", func(e *v1.Echo) {
-			e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "web.example.com", ClassName: "nginx"}
-		}))
-		message := func() AsyncAssertion { return support.EventuallyObject(ctx, k8s, echo) }
-		without := HaveField("Status.Message", HavePrefix("The Ingress has no address yet. "))
-		message().Should(without)
-		ingress := named(&networkingv1.Ingress{}, echo)
-		patchStatus(ctx, ingress, func(i *networkingv1.Ingress) {
-			i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
-		})
-		message().Should(HaveField("Status.Message", "2 of 2 pods are ready."))
-		patchStatus(ctx, ingress, func(i *networkingv1.Ingress) { i.Status.LoadBalancer.Ingress = nil })
-		message().Should(And(without, HaveField("Status.Phase", v1.PhaseReady)))
+	It("reports a rollout that exceeds its deadline", func(ctx SpecContext) {
+		echo := createEcho(ctx, support.Echo(newNamespace(ctx), "stuck"))
+		deployment := deploymentNow(ctx, Default, echo.Namespace, echo.Name)
+		Expect(support.SetDeploymentStatus(ctx, k8s, deployment, 0, "ProgressDeadlineExceeded")).To(Succeed())
+		support.EventuallyObject(ctx, k8s, echo).Should(And(HaveField("Status.Phase", v1.PhaseWarning),
+			haveCondition(v1.ConditionDegraded, metav1.ConditionTrue, v1.ReasonProgressDeadlineExceeded)))
 	})
 })
-
-// setDeploymentStatus sets the status of an Echo's Deployment, as the Deployment controller does.
-func setDeploymentStatus(ctx context.Context, echo *v1.Echo, available int32, reason string) {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(support.SetDeploymentStatus(ctx, k8s, deploymentNow(ctx, g, echo.Namespace, echo.Name), available, reason)).To(Succeed())
-	}).WithContext(ctx).Should(Succeed())
-}
 
 // createPod creates one of an Echo's pods, as the ReplicaSet controller does.
 func createPod(ctx context.Context, echo *v1.Echo, name string) *corev1.Pod {
