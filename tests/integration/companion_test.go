@@ -25,6 +25,9 @@ var _ = Describe("a companion", func() {
 		eventuallyOne(ctx, k8s, owner)
 		Expect(echoNow(ctx, Default, echo.Namespace, echo.Name).Status.Pods).To(BeEmpty())
 		Expect(eventReasons(ctx, Default, owner)).To(BeEmpty())
+		cached := &corev1.Pod{}
+		Expect(underTest.Companions.Labeled.Get(ctx, client.ObjectKeyFromObject(owner), cached)).To(Succeed())
+		Expect(cached.Spec.Containers).To(BeEmpty(), "the cache must not hold what the operator does not read")
 
 		By("sending no requests in further reconciles")
 		requests := &atomic.Int64{}

@@ -126,6 +126,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 		cached := &v1.Echo{}
 		g.Expect(underTest.GetClient().Get(ctx, client.ObjectKeyFromObject(echo), cached)).To(Succeed())
 		g.Expect(cached.ResourceVersion).To(Equal(versions()[0]))
+		g.Expect(cached.ManagedFields).To(BeEmpty(), "the cache must not hold what the operator does not read")
 		requests.Store(0)
 		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(echo)})
 		g.Expect(err).NotTo(HaveOccurred())
