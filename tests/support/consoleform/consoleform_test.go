@@ -317,3 +317,36 @@ func copied(markdown string) (blocks, commands []string, problems error) {
 	}
 	return blocks, commands, problems
 }
+
+// pages returns the names of the console's pages, buttons, and fields. It also returns the menu paths with which the first step of a task
+// may begin. Every page has the menu, but not every page has a project bar.
+func pages() (words, begin []string) {
+	menus := []string{"Ecosystem", "Operators", "Installed Operators", "Software Catalog", "+Add", "Operator Backed", "Topology", "Copy login command"}
+	ofOperator := []string{"Echo Operator", "Echo", "Current namespace only", "Create Echo", "Name", "Create", "first"}
+	ofEcho := []string{"Status", "Message", "Resources", "YAML", "Save", "Ingress", "Actions", "Delete Echo"}
+	return slices.Concat(menus, ofOperator, ofEcho), []string{"Ecosystem > Installed Operators", "Copy login command"}
+}
+
+func TestQuickStart_namesPages(t *testing.T) {
+	spec := quickStart(t)
+	words, begin := pages()
+	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	for _, text := range textsOf(spec) {
+		for _, found := range bold.FindAllStringSubmatch(text, -1) {
+			for word := range strings.SplitSeq(found[1], " > ") {
+				if !slices.Contains(words, word) {
+					t.Errorf("the console has no %q: %s", word, text)
+				}
+			}
+		}
+	}
+	for _, task := range spec.Tasks {
+		if first := bold.FindStringSubmatch(task.Description); first == nil || !slices.Contains(begin, first[1]) {
+			t.Errorf("the task %q begins at %q instead of the menu", task.Title, first)
+		}
+		// The tab lists the Echoes of all namespaces, which a developer may not read.
+		if strings.Contains(strings.ReplaceAll(task.Description, "the **Echo** tab, **Current namespace only**", ""), "**Echo** tab") {
+			t.Errorf("the task %q opens the list of all Echoes", task.Title)
+		}
+	}
+}
