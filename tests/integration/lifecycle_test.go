@@ -7,12 +7,14 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -34,6 +36,14 @@ var _ = Describe("an Echo", func() {
 		support.EventuallyObject(ctx, k8s, ingress).Should(HaveField("Spec.IngressClassName", HaveValue(Equal(class.Name))))
 		rollOut(ctx, echo.Namespace, echo.Name)
 		expectNoWrite(ctx, echo)
+	})
+
+	It("counts a transition that repeats in one event", func(ctx SpecContext) {
+		echo := createReadyEcho(ctx, support.Echo(newNamespace(ctx), "repeating"))
+		repeated := status.EchoNotFound("none")
+		underTest.Echoes.SendEvents(ctx, echo, repeated, repeated)
+		Eventually(func(g Gomega) []eventsv1.Event { return support.EventsOf(ctx, g, k8s, echo) }).WithContext(ctx).Should(ContainElement(
+			And(HaveField("Note", repeated.Note), HaveField("Series", HaveField("Count", BeEquivalentTo(2))))))
 	})
 
 	It("sends one event for each transition", func(ctx SpecContext) {

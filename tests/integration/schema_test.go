@@ -83,10 +83,6 @@ var _ = Describe("the schema", func() {
 			"{replicas: 1, ingress: {annotations: {echoes.example.com/applied-hash: x}}}", "reserved for the operator"),
 	)
 
-	It("allows a name of 63 characters", func(ctx SpecContext) {
-		createReadyEcho(ctx, support.Echo(newNamespace(ctx), "a23456789012345678901234567890123456789012345678901234567890123"))
-	})
-
 	It("sets all defaults", func(ctx SpecContext) {
 		echo := &v1.Echo{}
 		echo.Namespace, echo.Name = newNamespace(ctx), "bare"
