@@ -50,8 +50,6 @@ KUBEBUILDER_ASSETS ?=
 TESTFLAGS ?=
 #: more arguments for `make run` and `make must-gather`
 ARGS ?=
-#: a file for a picture of the output of `make demo`, such as docs/images/demo.svg
-RECORD ?=
 #: how long each fuzz target runs
 FUZZTIME ?= 10s
 #: the path of the documentation on its host, for `make docs-site`
@@ -276,7 +274,7 @@ build-installer: ## Write dist/install.yaml, which installs the operator from IM
 
 .PHONY: demo
 demo: ## See the operator run: a cluster, OLM, the operator, two echo servers and their responses. OLM=no is faster.
-	@$(if $(RECORD),go run -trimpath ./tools/record $(RECORD) )tools/demo
+	@tools/demo
 
 .PHONY: demo-down
 demo-down: cluster-down ## Stop the cluster that the demo started.
