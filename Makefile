@@ -132,13 +132,13 @@ generate: ## Generate the API's deep-copy code, its reference in docs/reference/
 manifests: ## Generate the CustomResourceDefinition and the operator's role, also for the chart, and its dashboard for the OpenShift console.
 	@$(call tool,generate)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(call tool,generate)/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
-	@$(call tool,generate)/finish-crd config/crd/bases/example.com_echoes.yaml spec.env spec.resources spec.service.ipFamilies \
-		spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity spec.topologySpreadConstraints spec.networkPolicy.from \
-		status.conditions '-spec.resources.claims' '-spec.env[].valueFrom.fileKeyRef'
+	@$(call tool,generate)/manifests crd config/crd/bases/example.com_echoes.yaml '-spec.resources.claims' '-spec.env[].valueFrom.fileKeyRef' \
+		spec.env spec.resources spec.service.ipFamilies spec.podSecurityContext spec.securityContext spec.tolerations spec.affinity \
+		spec.topologySpreadConstraints spec.networkPolicy.from status.conditions
 	@cp config/crd/bases/example.com_echoes.yaml charts/echo-operator/files/echoes.yaml
 	@cp config/rbac/role.yaml charts/echo-operator/files/role.yaml
 	@cp config/components/admission-policy/admission_policy.yaml charts/echo-operator/files/admission-policy.yaml
-	@$(call tool,generate)/console-dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml
+	@$(call tool,generate)/manifests dashboard config/grafana/echo-operator.json >config/grafana/openshift.yaml
 
 .PHONY: fmt
 fmt: ## Format the Go code.

@@ -1,7 +1,5 @@
 FROM scratch
 
-LABEL com.redhat.openshift.versions=v4.17
-
 # Core bundle labels.
 LABEL operators.operatorframework.io.bundle.mediatype.v1=registry+v1
 LABEL operators.operatorframework.io.bundle.manifests.v1=manifests/
@@ -27,3 +25,6 @@ LABEL org.opencontainers.image.source=https://github.com/echo-operator/echo-oper
 LABEL org.opencontainers.image.version=v0.1.0
 LABEL org.opencontainers.image.licenses=Apache-2.0
 LABEL org.opencontainers.image.created=2026-11-21T00:00:00Z
+
+# The first OpenShift version that the bundle supports.
+LABEL com.redhat.openshift.versions=v4.17

@@ -156,7 +156,7 @@ func (r rule) name(matched, file string) name {
 }
 
 // fields returns the fields of an Echo that have no subfields, such as spec.checks[].name. Subfields of Kubernetes' own types are omitted,
-// because Kubernetes documents them. The arguments of finish-crd in the Makefile are the fields with these types.
+// because Kubernetes documents them. The arguments of `manifests crd` in the Makefile are the fields with these types.
 func fields(root string) ([]name, error) {
 	text, err := os.ReadFile(filepath.Join(root, "config/crd/bases/example.com_echoes.yaml"))
 	if err != nil {
