@@ -182,12 +182,11 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 	Expect(limit).NotTo(BeZero())
 	operator := realcluster.ProcessOf(pod)
 	Expect(operator).NotTo(BeNil(), "the operator's process is not on this machine")
-	memory, err := process.MemoryOf(operator.Pid)
+	resident, err := process.Resident(operator.Pid)
 	Expect(err).NotTo(HaveOccurred())
 	peak := peakOf(operator.Pid)
 	AddReportEntry("memory of an operator that "+what, ReportEntryVisibilityAlways, fmt.Sprintf(
-		"%.1f MB, of which %.1f MB are not files; its container used at most %.1f MB of %.1f MB",
-		megabytes(memory.Resident), megabytes(memory.Anonymous), megabytes(peak), megabytes(limit)))
+		"%.1f MB; its container used at most %.1f MB of %.1f MB", megabytes(resident), megabytes(peak), megabytes(limit)))
 	Expect(peak).To(BeNumerically("<", limit))
 }
 

@@ -189,6 +189,6 @@ func (s *server) round(ctx context.Context) error {
 }
 
 func (s *server) residentMiB() (float64, error) {
-	memory, err := process.MemoryOf(s.command.Process.Pid)
-	return float64(memory.Resident) / (1 << 20), err
+	resident, err := process.Resident(s.command.Process.Pid)
+	return float64(resident) / (1 << 20), err
 }

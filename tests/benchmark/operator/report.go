@@ -36,7 +36,7 @@ func (b *benchmark) rows() []row {
 		rss = []float64{noGoal, noGoal}
 	}
 	echoes := strconv.Itoa(b.large) + " Echoes"
-	rows := []row{
+	return []row{
 		{"requests for an Echo that exists", "there.operator.requests", "there.raw.requests", 1.01, "", 3},
 		{"requests for an Echo that arrives", "arriving.operator.requests", "arriving.raw.requests", 1.01, "", 3},
 		{"conflicts for an Echo that exists", "there.operator.conflicts", "", 0, "", 3},
@@ -50,23 +50,15 @@ func (b *benchmark) rows() []row {
 		{"requests of a start, " + echoes, "restart.requests", "", 20, "", 0},
 		{"writes of a start, " + echoes, "restart.writes", "", 0, "", 0},
 		{"requests in 2 minutes at rest", "rest.requests", "", 0, "", 0},
-		{"requests for leases in 2 minutes at rest", "rest.leases", "", noGoal, "", 0},
 		{"RSS, " + echoes, "restart.resident", "", rss[0], "MB", 1},
 		{"RSS, " + echoes + " with 2 pods each", "restart.pods.resident", "", rss[1], "MB", 1},
 		{"failover, clean", "failover.clean", "", 2.5, "s", 2},
 		{"failover, killed", "failover.killed", "", 20, "s", 2},
-		{"requests of all reconciles that change nothing", "noop.requests", "", 0, "", 0},
+		{"time of a reconcile that changes nothing, 4,000 pods in the namespace", "noop.time", "", 1, "ms", 2},
+		{"operator", "size.operator", "", 55, "MB", 1},
+		{"echo server", "size.echoServer", "", 12, "MB", 1},
+		{"kubectl-echo", "size.kubectlEcho", "", 42, "MB", 1},
 	}
-	for _, pods := range []string{"0", "4000"} {
-		rows = append(rows,
-			row{"time of a reconcile that changes nothing, " + pods + " pods in the namespace", "noop." + pods + ".time", "", 1, "ms", 2},
-			row{"CPU of the same, " + pods + " pods in the namespace", "noop." + pods + ".cpu", "", noGoal, "ms", 2},
-			row{"allocations of the same, " + pods + " pods in the namespace", "noop." + pods + ".allocations", "", 3500, "", 0})
-	}
-	return append(rows,
-		row{"operator", "size.operator", "", 55, "MB", 1},
-		row{"echo server", "size.echoServer", "", 12, "MB", 1},
-		row{"kubectl-echo", "size.kubectlEcho", "", 42, "MB", 1})
 }
 
 // table returns the table of the measured rows. The values are medians, with ranges in parentheses.

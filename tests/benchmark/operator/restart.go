@@ -48,25 +48,21 @@ func (b *benchmark) restart(ctx context.Context) error {
 // memory measures the memory of operators that have started and have been idle for a while.
 func (b *benchmark) memory(ctx context.Context, p *controlPlane, name string) error {
 	for range b.rounds {
-		if err := b.memoryOnce(ctx, p, name); err != nil {
+		g, err := p.startQuiet(ctx, b.manager)
+		if err != nil {
 			return err
 		}
+		if err := pause(ctx, 10*time.Second); err != nil {
+			return err
+		}
+		resident, err := process.Resident(g.pid())
+		if err != nil {
+			return err
+		}
+		b.add(name+".resident", float64(resident)/mega)
+		p.kill(g)
 	}
 	return nil
-}
-
-func (b *benchmark) memoryOnce(ctx context.Context, p *controlPlane, name string) error {
-	g, err := p.startQuiet(ctx, b.manager)
-	if err != nil {
-		return err
-	}
-	defer p.kill(g)
-	if err := pause(ctx, 10*time.Second); err != nil {
-		return err
-	}
-	memory, err := process.MemoryOf(g.pid())
-	b.add(name+".resident", float64(memory.Resident)/mega)
-	return err
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -96,7 +92,6 @@ func (b *benchmark) rest(ctx context.Context, p *controlPlane) error {
 	b.add("restart.requests", b.countOf(started, "start", isOwn))
 	b.add("restart.writes", b.countOf(started, "writes of the start", isWrite))
 	b.add("rest.requests", b.countOf(rested, "rest", isOwn))
-	b.add("rest.leases", b.countOf(rested, "leases", func(request string) bool { return strings.Contains(request, "leases") }))
 	return nil
 }
 

@@ -26,30 +26,12 @@ func CPUTime(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
 }
 
-// Memory is the physical memory of a process, in bytes.
-type Memory struct {
-	Resident  int64
-	Anonymous int64 // excludes mapped files, such as the program itself
-}
-
-// MemoryOf returns the physical memory of a process.
-func MemoryOf(pid int) (Memory, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// Resident returns the physical memory of a process, in bytes.
+func Resident(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
-		return Memory{}, err
+		return 0, err
 	}
-	resident, errResident := kibibytes(string(text), "VmRSS:")
-	anonymous, errAnonymous := kibibytes(string(text), "RssAnon:")
-	return Memory{Resident: resident, Anonymous: anonymous}, errors.Join(errResident, errAnonymous)
-}
-
-// kibibytes converts a line such as "VmRSS:     1024 kB" to bytes.
-func kibibytes(status, name string) (int64, error) {
-	for line := range strings.Lines(status) {
-		if value, ok := strings.CutPrefix(line, name); ok {
-			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("no %s in /proc", name)
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
 }
