@@ -9,7 +9,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,43 +19,51 @@ import (
 )
 
 func main() {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "vulncheck: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, arguments []string) error {
 	switch {
-	case len(os.Args) == 5 && os.Args[1] == "openvex":
-		printOpenVEX(os.Args[2], os.Args[3], os.Args[4])
-		return
-	case len(os.Args) != 4:
-		fmt.Fprintln(os.Stderr, "usage: vulncheck EXCEPTIONS OWN THIRD-PARTY | openvex EXCEPTIONS VERSION CREATED")
-		os.Exit(2)
+	case len(arguments) == 4 && arguments[0] == "openvex":
+		return printOpenVEX(out, arguments[1], arguments[2], arguments[3])
+	case len(arguments) == 3:
+		return check(out, arguments[0], arguments[1], arguments[2], time.Now())
 	}
-	scans, exceptions, err := read(os.Args[1], os.Args[2], os.Args[3])
-	if err != nil {
-		fail(err.Error())
+	return errors.New("usage: vulncheck EXCEPTIONS OWN THIRD-PARTY | openvex EXCEPTIONS VERSION CREATED")
+}
+
+func check(out io.Writer, exceptionsFile, own, thirdParty string, now time.Time) error {
+	exceptions, errExceptions := readExceptions(exceptionsFile)
+	scans, errOwn := readScans(own, true)
+	others, errOthers := readScans(thirdParty, false)
+	if err := errors.Join(errExceptions, errOwn, errOthers); err != nil {
+		return err
 	}
-	now := time.Now()
+	scans = append(scans, others...)
 	if warning := outdated(scans, now); warning != "" {
-		fmt.Println("vulncheck: warning: " + warning)
+		_, _ = fmt.Fprintln(out, "vulncheck: warning: "+warning)
 	}
 	if problems := decide(scans, exceptions, now); len(problems) > 0 {
-		fail(fmt.Sprintf("%d problems:\n%s", len(problems), strings.Join(problems, "\n")))
+		return fmt.Errorf("%d problems:\n%s", len(problems), strings.Join(problems, "\n"))
 	}
-	fmt.Printf("vulncheck: no known vulnerabilities in %d scans, except for %d exceptions\n", len(scans), len(exceptions))
+	_, err := fmt.Fprintf(out, "vulncheck: no known vulnerabilities in %d scans, except for %d exceptions\n", len(scans), len(exceptions))
+	return err
 }
 
-func fail(message string) {
-	fmt.Fprintln(os.Stderr, "vulncheck: "+message)
-	os.Exit(1)
-}
-
-func printOpenVEX(exceptionsFile, version, created string) {
+func printOpenVEX(out io.Writer, exceptionsFile, version, created string) error {
 	exceptions, err := readExceptions(exceptionsFile)
 	if err != nil {
-		fail(err.Error())
+		return err
 	}
 	written, err := openVEX(exceptions, version, created)
 	if err != nil {
-		fail(err.Error())
+		return err
 	}
-	fmt.Println(string(written))
+	_, err = fmt.Fprintln(out, string(written))
+	return err
 }
 
 func readExceptions(file string) ([]exception, error) {
@@ -66,19 +76,6 @@ func readExceptions(file string) ([]exception, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return exceptions, nil
-}
-
-func read(exceptionsFile, own, thirdParty string) ([]scan, []exception, error) {
-	exceptions, err := readExceptions(exceptionsFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	scans, err := readScans(own, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	others, err := readScans(thirdParty, false)
-	return append(scans, others...), exceptions, err
 }
 
 // readScans reads the files in a folder. It fails if there are none.

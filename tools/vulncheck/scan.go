@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -73,9 +72,13 @@ func (frame frame) symbol() string {
 
 // parseScan reads govulncheck's JSON. It leaves out vulnerabilities in modules whose vulnerable packages are not part of the programs.
 func parseScan(content []byte) (scan, error) {
-	messages, err := decode(content)
-	if err != nil {
-		return scan{}, err
+	var messages []message
+	for decoder := json.NewDecoder(bytes.NewReader(content)); decoder.More(); {
+		var next message
+		if err := decoder.Decode(&next); err != nil {
+			return scan{}, err
+		}
+		messages = append(messages, next)
 	}
 	if len(messages) == 0 || messages[0].Config == nil {
 		return scan{}, errors.New("this is not govulncheck JSON")
@@ -96,19 +99,6 @@ func parseScan(content []byte) (scan, error) {
 	}
 	findings := slices.SortedFunc(maps.Values(worst), func(a, b finding) int { return cmp.Compare(a.id, b.id) })
 	return scan{database: config.DBLastModified, findings: findings}, nil
-}
-
-func decode(content []byte) ([]message, error) {
-	var messages []message
-	for decoder := json.NewDecoder(bytes.NewReader(content)); ; {
-		var next message
-		if err := decoder.Decode(&next); errors.Is(err, io.EOF) {
-			return messages, nil
-		} else if err != nil {
-			return nil, err
-		}
-		messages = append(messages, next)
-	}
 }
 
 func newFinding(id, fixed string, trace []frame, source bool) finding {
