@@ -9,8 +9,8 @@ import (
 )
 
 // printInstaller prints the objects that allow OLM v1 to install and upgrade a bundle: a namespace, a ServiceAccount, and its roles. OLM v1
-// uses the permissions of that ServiceAccount. The ServiceAccount must hold each permission that it grants to the operator. The extension is
-// the name of the ClusterExtension.
+// uses the permissions of that ServiceAccount. The ServiceAccount must hold each permission that it grants to the operator. The extension
+// is the name of the ClusterExtension.
 func printInstaller(out io.Writer, bundle, extension, namespace string) error {
 	granted, names, err := contents(filepath.Join(bundle, "manifests"))
 	if err != nil {
@@ -94,9 +94,9 @@ func contents(folder string) ([]any, map[string][]string, error) {
 	return rules, names, nil
 }
 
-// manage returns the rules that allow creating, changing and deleting objects. If the kind has names, getting, changing and deleting objects
-// is limited to these names. Creation cannot be limited to names, because the API server does not know the object's name when it authorizes
-// the request.
+// manage returns the rules that allow creating, changing and deleting objects. If the kind has names, getting, changing and deleting
+// objects is limited to these names. Creation cannot be limited to names, because the API server does not know the object's name when it
+// authorizes the request.
 func manage(group, kind string, names map[string][]string) []any {
 	if len(names[kind]) == 0 {
 		return []any{rule(group, kind, "create", "list", "watch", "get", "update", "patch", "delete")}
