@@ -90,7 +90,7 @@ func TestHandler_closesConnectionsWhileDraining(t *testing.T) {
 	}
 }
 
-// TestHandler_reportsOnlyFirstError sends requests with several errors, of which the response names the first.
+// TestHandler_reportsOnlyFirstError sends requests with several errors. The response names only the first.
 func TestHandler_reportsOnlyFirstError(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, target string
