@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,7 +22,8 @@ func TestRun_overMakesNoFacts(t *testing.T) {
 			t.Parallel()
 			report := check(t, Options{URL: serve(t, overHTTP2(address)), Groups: []string{group}, Deadline: 1200 * time.Millisecond})
 			v, err := verdict.Decode(string(report.Verdict()))
-			if err != nil || report.fact(fact) != nil || v.Unfinished == "" { // on a busy machine, the group is left out
+			isLeftOut := strings.HasPrefix(v.Unfinished, "left out, because ") // on a busy machine, which has little time left for the group
+			if err != nil || report.fact(fact) != nil || v.Unfinished != verdict.DeadlinePassed && !isLeftOut {
 				t.Errorf("the verdict is %s, %v", report.Verdict(), err)
 			}
 		})
