@@ -52,4 +52,4 @@ func operationOf(r *http.Request) (verb, resource string) {
 }
 
 // pathPrefix matches the path up to the API.
-var pathPrefix = regexp.MustCompile(`^.*?(/apis?/)`)
+var pathPrefix = regexp.MustCompile(`^.*?(/api/v1/|/apis/)`)

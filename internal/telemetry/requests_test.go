@@ -30,6 +30,7 @@ func TestOperationOf(t *testing.T) {
 		"GET /api/v1/nodes/n1":                                                  "get nodes",
 		"GET /k8s/clusters/c-1/api/v1/namespaces/shop/services/a":               "get services",
 		"GET /k8s/clusters/c-1/apis/example.com/v1/echoes":                      "list echoes",
+		"GET /api/clusters/c-1/apis/example.com/v1/echoes":                      "list echoes",
 		"GET /apis/example.com/v1/namespaces/api/echoes/a":                      "get echoes",
 	} {
 		method, url, _ := strings.Cut(request, " ")
