@@ -29,7 +29,7 @@ test: ## Run the unit tests, and the integration tests on a real API server, at 
 test-unit: ## Run the unit tests of `make test`.
 	@$(assets) $(unit) tools/make/unit all $(TESTFLAGS)
 test-integration: ## Run the integration tests of `make test`.
-	@$(assets) $(read_only) tools/make/ginkgo 6 1h ./tests/integration $(TESTFLAGS)
+	@$(assets) $(read_only) tools/make/ginkgo 4 1h ./tests/integration $(TESTFLAGS)
 
 .PHONY: race test-unraced
 race: ## Run the unit tests of every package that has a lock with the race detector, except tests that measure. Requires a C compiler.
@@ -72,7 +72,7 @@ test-newest: ## The same on the newest API server, which `make test` also uses.
 test-newest: set := apiserver
 test-oldest test-previous test-newest:
 	@apiserver=$(call tool,$(or $(set),kubernetes-$(@:test-%=%)))/kube-apiserver; "$$apiserver" --version; \
-	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$apiserver" tools/make/ginkgo 6 1h ./tests/integration $(TESTFLAGS)
+	$(assets) $(read_only) TEST_ASSET_KUBE_APISERVER="$$apiserver" tools/make/ginkgo 4 1h ./tests/integration $(TESTFLAGS)
 
 .PHONY: coverage
 coverage: ## Run the tests of `make race` and the integration tests, and fail if they cover less than 90 % of the operator's statements.
