@@ -97,7 +97,7 @@ e2e-images: images prober-image curl-image ## Build and push the images of the e
 
 .PHONY: e2e test-e2e e2e-slow
 e2e test-e2e: filter := !scale && !must-gather && !slow
-e2e test-e2e: processes := 3
+e2e test-e2e: processes := 5
 e2e: ## Run the end-to-end tests on the test cluster, with real containers. Requires root, or KUBECONFIG and REGISTRY.
 test-e2e: ## The same as e2e.
 e2e-slow: filter := slow
