@@ -2,9 +2,9 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// EchoCheck tests the network path to the echo servers on a schedule. It reports how proxies in the path, such as an ingress or a gateway, handle requests.
+// EchoCheck tests the network path to the echo servers on a schedule. A check reports how proxies in the path, such as an ingress or a gateway, handle requests.
 type EchoCheck struct {
-	// name is the name of the check. The name of its CronJob begins with the Echo's name and the check's name, and ends with a digest of both.
+	// name is the name of the check. The name of the CronJob begins with the names of the Echo and the check, and ends with a digest of both names.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=30
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -12,14 +12,14 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name",order=78,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Name string `json:"name"`
 
-	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. It uses the time zone of the kube-controller-manager, usually UTC.
+	// schedule is the schedule in Cron format, for example */15 * * * * for every 15 minutes. The schedule uses the time zone of the kube-controller-manager, which is usually UTC.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Schedule",order=79,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Schedule string `json:"schedule"`
 
-	// url is the URL to send requests to. Defaults to status.externalURL. It must be status.url, status.externalURL, or a URL below one of them, unless the operator runs with CHECK_URLS=any.
+	// url is the URL to send requests to. Defaults to status.externalURL. Unless the operator runs with CHECK_URLS=any, the URL must be status.url, status.externalURL, or a URL below one of these two URLs.
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="URL",order=80,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
@@ -31,14 +31,14 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Address",order=81,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Address string `json:"address,omitempty"`
 
-	// caConfigMap is the name of a ConfigMap in the same namespace. Its key ca.crt contains CA certificates to trust in addition to public CAs.
+	// caConfigMap is the name of a ConfigMap in the same namespace. The key ca.crt of the ConfigMap contains CA certificates that the check trusts in addition to public CAs.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except those for timeouts and outlier detection. The tests of timeouts take up to 30 seconds. The tests of outlier detection can make a gateway stop using the echo servers. A check with a group that does not exist does not run.
+	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except timeouts and outlierDetection. The tests of timeouts take up to 30 seconds. The tests of outlier detection can make a gateway stop using the echo servers. A check that names an unknown group does not run.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
@@ -47,7 +47,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement. If no fact violates a requirement, but a fact cannot be determined, the result is Unknown.
+	// expect lists the requirements for facts. The check fails if a fact does not meet a requirement. If no fact violates a requirement, but the check cannot determine a fact, the result is Unknown.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
@@ -77,7 +77,7 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Operator",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:In","urn:alm:descriptor:com.tectonic.ui:select:NotIn","urn:alm:descriptor:com.tectonic.ui:select:AtLeast","urn:alm:descriptor:com.tectonic.ui:select:AtMost"}
 	Operator string `json:"operator,omitempty"`
 
-	// values are the values to compare the fact with, such as kept for client.address. AtLeast and AtMost require exactly one value, which is a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
+	// values are the values to compare the fact with, such as kept for client.address. AtLeast and AtMost require exactly one value. This value is a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=256
@@ -105,7 +105,7 @@ type EchoCheckStatus struct {
 	// +required
 	Name string `json:"name"`
 
-	// lastConclusiveTime is when the last run with the result Passed or Failed finished.
+	// lastConclusiveTime is the time at which the last run with the result Passed or Failed finished.
 	// +optional
 	LastConclusiveTime *metav1.Time `json:"lastConclusiveTime,omitempty"`
 

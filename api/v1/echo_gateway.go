@@ -2,12 +2,12 @@ package v1
 
 // EchoGateway is the configuration of the Gateway API routes.
 type EchoGateway struct {
-	// enabled specifies whether to create an HTTPRoute and, if their fields are set, a GRPCRoute and a BackendTLSPolicy. The operator does not create Gateways. Set this field to true or false if you set another field of gateway. Defaults to false.
+	// enabled specifies whether to create an HTTPRoute. If grpc or backendTLS is set, the operator also creates a GRPCRoute or a BackendTLSPolicy. The operator does not create Gateways. If you set another field of gateway, set enabled to true or false. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// parentRefs are the Gateways that the routes attach to. At least one is required while enabled is true.
+	// parentRefs are the Gateways that the routes attach to. If enabled is true, at least one Gateway is required.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -73,7 +73,7 @@ type EchoGatewayReference struct {
 
 // EchoGatewayGRPC is the configuration of the GRPCRoute.
 type EchoGatewayGRPC struct {
-	// hostnames are the host names that the GRPCRoute matches. They must not overlap with the host names of the HTTPRoute.
+	// hostnames are the host names that the GRPCRoute matches. These host names must not overlap with the host names of the HTTPRoute.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
@@ -95,7 +95,7 @@ type EchoGatewayBackendTLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Host name",order=59,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Hostname string `json:"hostname"`
 
-	// caConfigMap is the name of a ConfigMap in the same namespace. Its key ca.crt contains the CA certificates for verifying the certificate of the echo servers.
+	// caConfigMap is the name of a ConfigMap in the same namespace. The key ca.crt of the ConfigMap contains the CA certificates that verify the certificate of the echo servers.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`

@@ -22,7 +22,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// httpsPort is the HTTPS port of the Service. It requires tls.secretName, and must differ from port. Defaults to 443.
+	// httpsPort is the HTTPS port of the Service. The HTTPS port requires tls.secretName, and must differ from port. Defaults to 443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
@@ -36,7 +36,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port name",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PortName string `json:"portName,omitempty"`
 
-	// appProtocol is the application protocol of the HTTP port, for example kubernetes.io/h2c for HTTP/2 without TLS. Service meshes and gateways use it as a hint.
+	// appProtocol is the application protocol of the HTTP port, for example kubernetes.io/h2c for HTTP/2 without TLS. Service meshes and gateways use this field as a hint.
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
@@ -90,12 +90,12 @@ type EchoService struct {
 
 // EchoIngress is the configuration of the Ingress. OpenShift creates a Route for an Ingress.
 type EchoIngress struct {
-	// enabled specifies whether to create an Ingress. Set it to true or false if you set another field of ingress. Defaults to false.
+	// enabled specifies whether to create an Ingress. If you set another field of ingress, set enabled to true or false. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=41,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// host is the host name of the Ingress. The first label can be the wildcard *. If not set, the Ingress matches all host names, and provides no URL for status.externalURL. OpenShift then creates no Route.
+	// host is the host name of the Ingress. The first label can be the wildcard *. If host is not set, the Ingress matches all host names, provides no URL for status.externalURL, and gets no Route on OpenShift.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^((\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0-9]+([.][0-9]+){3}$')",message="The host must be a DNS name, not an IP address."
@@ -110,7 +110,7 @@ type EchoIngress struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Path string `json:"path,omitempty"`
 
-	// pathType determines how path matches: Prefix matches path elements, Exact matches the whole path, and ImplementationSpecific depends on the Ingress controller. Defaults to Prefix. With ImplementationSpecific, the Ingress provides no URL for status.externalURL. With Exact, OpenShift creates no Route.
+	// pathType determines how path matches: Prefix matches path elements, Exact matches the whole path, and ImplementationSpecific depends on the Ingress controller. Defaults to Prefix. If pathType is ImplementationSpecific, the Ingress provides no URL for status.externalURL. If pathType is Exact, OpenShift creates no Route.
 	// +kubebuilder:validation:Enum="";Prefix;Exact;ImplementationSpecific
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Path type",order=43,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Prefix","urn:alm:descriptor:com.tectonic.ui:select:Exact","urn:alm:descriptor:com.tectonic.ui:select:ImplementationSpecific"}
@@ -136,12 +136,12 @@ type EchoIngress struct {
 
 // EchoIngressTLS is the configuration of HTTPS between clients and the Ingress.
 type EchoIngressTLS struct {
-	// enabled specifies whether the Ingress serves HTTPS. Set it to true or false if you set secretName. Defaults to false.
+	// enabled specifies whether the Ingress serves HTTPS. If you set secretName, set enabled to true or false. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS enabled",order=44,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:fieldDependency:ingress.enabled:true"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// secretName is the name of the Secret in the same namespace that contains the TLS certificate. If not set, the Ingress controller uses its default certificate, and ingress.host is required.
+	// secretName is the name of the Secret in the same namespace that contains the TLS certificate. If secretName is not set, the Ingress controller uses its default certificate, and ingress.host is required.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
@@ -168,12 +168,12 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. A NetworkPolicy that denies all traffic does not override this policy. Set this field to true or false if you set from. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. A NetworkPolicy that denies all traffic does not override this policy. If you set from, set enabled to true or false. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. If the list is empty, only pods in the same namespace can connect. This differs from a NetworkPolicy, in which an empty list allows all clients. Include the Ingress controller, Gateway, load balancer, and Prometheus if they must connect. To allow all clients, list an empty namespaceSelector {} and the IP blocks 0.0.0.0/0 and ::/0. The policy always allows checks.
+	// from is a list of peers that can connect to the echo servers and companions: pods, namespaces, or IP blocks, as in a NetworkPolicy. If the list is empty, only pods in the same namespace can connect. In a NetworkPolicy, however, an empty list allows all clients. Include the Ingress controller, Gateway, load balancer, and Prometheus if these clients must connect. To allow all clients, list an empty namespaceSelector {} and the IP blocks 0.0.0.0/0 and ::/0. The policy always allows checks.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
@@ -183,7 +183,7 @@ type EchoNetworkPolicy struct {
 
 // EchoMonitoring is the configuration of the PodMonitor.
 type EchoMonitoring struct {
-	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. The operator creates no PodMonitor for another image, or if the cluster does not serve the PodMonitor API. Defaults to false.
+	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. The operator creates no PodMonitor for images other than its own echo server, or if the cluster does not serve the PodMonitor API. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`
@@ -191,14 +191,14 @@ type EchoMonitoring struct {
 
 // EchoTLS is the configuration of HTTPS.
 type EchoTLS struct {
-	// secretName is the name of a Secret of type kubernetes.io/tls in the same namespace. If not set, HTTPS is disabled.
+	// secretName is the name of a Secret of type kubernetes.io/tls in the same namespace. If secretName is not set, HTTPS is disabled.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Secret",order=33,xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName,omitempty"`
 
-	// port is the HTTPS port that the echo servers and companions listen on. Defaults to 8443. It must differ from the HTTP port. With the operator's echo server, it must also differ from the metrics port, which is 9090, or 9091 if the HTTP port is 9090.
+	// port is the HTTPS port that the echo servers and companions listen on. Defaults to 8443. The HTTPS port must differ from the HTTP port. With the operator's echo server, the HTTPS port must also differ from the metrics port, which is 9090, or 9091 if the HTTP port is 9090.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional

@@ -48,7 +48,7 @@ const (
 	// ReasonQuotaExceeded means that the Echo exceeds a resource quota of the namespace, or omits a request or limit that the quota
 	// requires.
 	ReasonQuotaExceeded WarningReason = "QuotaExceeded"
-	// ReasonPodsRejected means that the API server rejects the pods, for example because they violate a Pod Security Standard.
+	// ReasonPodsRejected means that the API server rejects the pods, for example because the pods violate a Pod Security Standard.
 	ReasonPodsRejected WarningReason = "PodsRejected"
 	// ReasonServiceAccountNotFound means that the ServiceAccount of the pods does not exist.
 	ReasonServiceAccountNotFound WarningReason = "ServiceAccountNotFound"
@@ -65,16 +65,16 @@ const (
 	ReasonContainerNotStarted WarningReason = "ContainerNotStarted"
 	// ReasonPodsCrashing means that containers terminate repeatedly.
 	ReasonPodsCrashing WarningReason = "PodsCrashing"
-	// ReasonPodFailed means that a pod failed as a whole, for example because it was evicted.
+	// ReasonPodFailed means that a pod failed as a whole, for example because the pod was evicted.
 	ReasonPodFailed WarningReason = "PodFailed"
 	// ReasonGatewayAPIMissing means that the cluster does not serve the Gateway API resources that spec.gateway requires, or that the
-	// operator is not permitted to use them.
+	// operator lacks permission to use these resources.
 	ReasonGatewayAPIMissing WarningReason = "GatewayAPIMissing"
 	// ReasonRouteNotAccepted means that a Gateway of the Echo does not exist, or does not use the Echo's routes as specified.
 	ReasonRouteNotAccepted WarningReason = "RouteNotAccepted"
 	// ReasonAsExpected means that nothing needs attention.
 	ReasonAsExpected NormalReason = "AsExpected"
-	// ReasonInvalidSpec means that the spec cannot be applied until it is edited.
+	// ReasonInvalidSpec means that the operator cannot apply the spec until a user edits the spec.
 	ReasonInvalidSpec WarningReason = "InvalidSpec"
 	// ReasonNameConflict means that an object that the Echo does not own already has a name that the Echo needs.
 	ReasonNameConflict WarningReason = "NameConflict"

@@ -30,7 +30,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault that applies to the request, as its percentage and failures determine. This field is experimental, so the behavior of faults can change in a minor release.
+	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault that applies to the request. The percentage and failures of a fault determine whether the fault applies. This field is experimental, so the behavior of faults can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -86,13 +86,13 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum delay in milliseconds",order=16,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxDelayMilliseconds int32 `json:"maxDelayMilliseconds,omitempty"`
 
-	// connection specifies how the connection ends. Reset resets the connection, or the HTTP/2 stream, instead of sending a response. Truncate sends half of the response and then closes the connection.
+	// connection specifies how the connection ends. With Reset, the server resets the connection or the HTTP/2 stream instead of sending a response. With Truncate, the server sends half of the response and then closes the connection.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of attempts of the same request that get the fault. Later attempts do not get it. The X-Request-Id header identifies a request. Without this header, the method, host, path, query, and client identify it. Each pod counts separately, so more attempts get the fault if they reach different pods. Defaults to all attempts.
+	// failures is the number of attempts of the same request that get the fault. Later attempts do not get the fault. The X-Request-Id header identifies a request. If this header is missing, the method, host, path, query, and client identify the request. Each pod counts attempts separately, so more attempts get the fault if the attempts reach different pods. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional
@@ -110,7 +110,7 @@ const (
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, the format, and any header that does not affect caches, proxies, or other users' browsers. Full also permits other headers and broken connections, and is for private networks only. None permits no changes. With Safe and Full, requests can ask for so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
+	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, the format, and any header that does not affect caches, proxies, or other users' browsers. Full also permits other headers and broken connections. Use Full only on private networks. None permits no changes. With Safe and Full, clients can request so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +kubebuilder:default=Safe

@@ -14,7 +14,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
 
-	// message summarizes the state of the Echo, and the action that you must take, in at most 300 bytes. The conditions contain the full messages.
+	// message summarizes the state of the Echo and the action that you must take. The message has at most 300 bytes. The conditions contain the full messages.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",order=3,xDescriptors={"urn:alm:descriptor:text"}
 	Message string `json:"message,omitempty"`
@@ -34,7 +34,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated replicas",order=8,xDescriptors={"urn:alm:descriptor:text"}
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
-	// selector is the label selector of the echo server pods. The scale subresource uses it.
+	// selector is the label selector of the echo server pods. The scale subresource uses this selector.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Selector",order=12,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Selector string `json:"selector,omitempty"`
@@ -44,7 +44,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Internal URL",order=5,xDescriptors={"urn:alm:descriptor:text"}
 	URL string `json:"url,omitempty"`
 
-	// externalURL is the URL of the echo servers for clients outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. This field is not set if none of them provides a URL.
+	// externalURL is the URL of the echo servers for clients outside the cluster. The URL of the Ingress takes precedence, then the URL of a Gateway, then the URL of the load balancer. If none of these URLs exists, this field is not set.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="URL",order=4,xDescriptors={"urn:alm:descriptor:org.w3:link"}
 	ExternalURL string `json:"externalURL,omitempty"`
@@ -107,15 +107,16 @@ const (
 	// ConditionDegraded is True when a problem that requires action is known, or when pods have been missing for longer than the progress
 	// deadline.
 	ConditionDegraded = "Degraded"
-	// ConditionStalled is True when the Echo cannot become ready until a user acts. It is set immediately if the operator rejects the spec
-	// or a name is taken, and after a minute if the API server keeps rejecting a request. Otherwise, it is absent. kstatus reports a
-	// stalled Echo as failed.
+	// ConditionStalled is True when the Echo cannot become ready until a user acts. The operator sets this condition immediately if the
+	// operator rejects the spec or a name is taken, and after a minute if the API server keeps rejecting a request. In all other cases,
+	// the condition is absent. kstatus reports a stalled Echo as failed.
 	ConditionStalled = "Stalled"
-	// ConditionPathsHealthy is True when all checks have passed. It is present only if there are checks. No other condition depends on it.
+	// ConditionPathsHealthy is True when all checks have passed. This condition is present only if the Echo has checks. No other
+	// condition depends on PathsHealthy.
 	ConditionPathsHealthy = "PathsHealthy"
 )
 
-// The phases of an Echo. The OpenShift console has an icon for each.
+// The phases of an Echo. The OpenShift console has an icon for each phase.
 const (
 	PhasePending     = "Pending"
 	PhaseUpdating    = "Updating"

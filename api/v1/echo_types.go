@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The OpenShift console lists columns with any priority, and next to columns with long values, it cuts the headings of the others.
+// The OpenShift console lists columns regardless of their priority, and truncates the headings next to columns with long values.
 
-// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or use it as a backend that is known to work.
+// Echo is a set of HTTP echo servers behind a Service. Each server responds with the request that it received. Use an Echo to see how an ingress, a gateway, a service mesh, or a load balancer changes requests, or use an Echo as a backend that is known to work.
 //
 // +operator-sdk:csv:customresourcedefinitions:displayName="Echo",resources={{Deployment,v1,""},{ReplicaSet,v1,""},{CronJob,v1,""},{Job,v1,""},{Pod,v1,""},{Service,v1,""},{PodDisruptionBudget,v1,""},{Ingress,v1,"ingresses.networking.k8s.io"},{NetworkPolicy,v1,""},{Event,v1,""}}
 // +kubebuilder:object:root=true
@@ -28,11 +28,11 @@ type Echo struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec defines the desired state of the Echo. If the API server accepts a spec that does not meet a requirement, the Echo fails with the reason InvalidSpec, and its objects stay as they were.
+	// spec defines the desired state of the Echo. If the API server accepts a spec that does not meet a requirement, the Echo fails with the reason InvalidSpec, and the operator does not change the objects of the Echo.
 	// +required
 	Spec EchoSpec `json:"spec"`
 
-	// status is the most recently observed state of the Echo. The operator sets it.
+	// status is the most recently observed state of the Echo. The operator sets the status.
 	// +optional
 	Status EchoStatus `json:"status,omitempty,omitzero"`
 }
@@ -48,7 +48,7 @@ type EchoList struct {
 
 // EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. The operator allows at most 20, unless an administrator sets its environment variable MAX_REPLICAS to another limit of at most 1000.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. By default, the operator allows at most 20. An administrator can set another limit, of at most 1000, with the operator's environment variable MAX_REPLICAS.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
@@ -56,7 +56,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas",order=1,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// image is the container image of the echo servers and companions. A companion is an echo server that the operator runs on the node of a pod with the label echoes.example.com/companion. The container must listen on the port in the port field. Defaults to the operator's echo server image.
+	// image is the container image of the echo servers and companions. A companion is an echo server that the operator runs on the node of a pod with the label echoes.example.com/companion. The container must listen on the port that the port field specifies. Defaults to the operator's echo server image.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\S*$`
 	// +optional
@@ -71,7 +71,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=91,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// env is a list of environment variables to set in the echo servers and companions. These variables take precedence over those that the operator sets. If you replace ECHO_POD_NAMESPACE or ECHO_SERVICE_NAME, checks fail.
+	// env is a list of environment variables to set in the echo servers and companions. These variables take precedence over the variables that the operator sets. If you replace ECHO_POD_NAMESPACE or ECHO_SERVICE_NAME, checks fail.
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) > 0 && size(e.name) + (has(e.value) ? size(e.value) : 0) <= 32766)",message="A variable must have a name. Its name and value must be at most 32766 characters long in total."
 	// +listType=map
@@ -102,12 +102,12 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull secrets",order=95,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ImagePullSecrets []ImagePullSecret `json:"imagePullSecrets,omitempty"`
 
-	// response configures the default response of the operator's echo server. Other images ignore it.
+	// response configures the default response of the operator's echo server. Other images ignore this field.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Response",order=5
 	Response *EchoResponse `json:"response,omitempty"`
 
-	// server configures the operator's echo server. Other images ignore it.
+	// server configures the operator's echo server. Other images ignore this field.
 	// +kubebuilder:default={}
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
@@ -124,7 +124,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service",order=25
 	Service EchoService `json:"service,omitempty,omitzero"`
 
-	// tls configures HTTPS in addition to HTTP. The operator's echo server reloads a renewed certificate without a restart. Other images must serve HTTPS on tls.port, using the Secret mounted at /etc/echo-server/tls.
+	// tls configures HTTPS in addition to HTTP. The operator's echo server reloads a renewed certificate without a restart. Other images must serve HTTPS on tls.port. The operator mounts the Secret with the certificate at /etc/echo-server/tls.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=32
 	TLS *EchoTLS `json:"tls,omitempty"`
@@ -155,7 +155,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Monitoring",order=75
 	Monitoring *EchoMonitoring `json:"monitoring,omitempty"`
 
-	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental, so its fields, and what checks examine and report, can change in a minor release. A check that is not valid does not run, and its status explains why.
+	// checks test the network path to the echo servers on a schedule. The operator creates a CronJob for each check. Checks require the operator's echo server. This field is experimental, so the fields, the examined facts, and the results of checks can change in a minor release. A check that is not valid does not run, and its status explains why.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
@@ -163,17 +163,17 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Checks",order=77
 	Checks []EchoCheck `json:"checks,omitempty"`
 
-	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. If this field is set, none of the default remains. The pods must meet the standard that an administrator sets with the operator's environment variable POD_SECURITY (baseline by default).
+	// podSecurityContext is the security context of the echo server pods and companions. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. The pods must meet the Pod Security Standard that an administrator sets with the operator's environment variable POD_SECURITY. POD_SECURITY defaults to baseline.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod security context",order=110,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
-	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. If this field is set, none of the default remains. The pods must meet the standard that an administrator sets with the operator's environment variable POD_SECURITY (baseline by default).
+	// securityContext is the security context of the echo server and companion containers. The default meets the restricted Pod Security Standard. Setting this field replaces the whole default. The pods must meet the Pod Security Standard that an administrator sets with the operator's environment variable POD_SECURITY. POD_SECURITY defaults to baseline.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. Each companion runs on the node of its pod. For its own images, the operator adds kubernetes.io/os=linux unless this label is specified.
+	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. Each companion runs on the node of its pod. For its own images, the operator adds kubernetes.io/os=linux if the label kubernetes.io/os is not specified.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_', or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 	// +mapType=atomic
@@ -193,7 +193,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Affinity",order=113,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to the scheduler's own constraints, which by default spread the pods of each revision across nodes and zones where possible.
+	// topologySpreadConstraints specify how the echo servers spread across topology domains. Defaults to the constraints in the scheduler's configuration. By default, the scheduler spreads the pods of each revision across nodes and zones where possible.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=topologyKey
@@ -209,14 +209,14 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Priority class",order=97,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// serviceAccountName is the name of the ServiceAccount that all pods use, including companions and checks. It identifies the pods, for example in a service mesh, and determines their security context constraints on OpenShift. Its token is not mounted. Defaults to the default ServiceAccount of the namespace.
+	// serviceAccountName is the name of the ServiceAccount that all pods use, including companions and checks. The ServiceAccount identifies the pods, for example in a service mesh. On OpenShift, the ServiceAccount determines the security context constraints of the pods. The ServiceAccount's token is not mounted. Defaults to the default ServiceAccount of the namespace.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="The name of a ServiceAccount must contain only lowercase letters, digits, '-', and '.', and start and end with a letter or a digit."
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service account",order=99,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:io.kubernetes:ServiceAccount"}
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// podLabels are labels to add to the echo server pods. Companions do not get these labels, so Services and policies that select the labels do not select companions. To label companions too, use commonMetadata.
+	// podLabels are labels to add to the echo server pods. Companions do not get these labels, so Services and policies that select these labels do not select companions. To label companions too, use commonMetadata.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodLabels Labels `json:"podLabels,omitempty"`
@@ -231,7 +231,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Common metadata",order=117,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	CommonMetadata *CommonMetadata `json:"commonMetadata,omitempty"`
 
-	// paused specifies whether the operator leaves the objects of the Echo unchanged. The status is still updated, and the Echo can still be deleted. Defaults to false.
+	// paused specifies whether the operator stops changing the objects of the Echo. The operator still updates the status of a paused Echo, and you can still delete the Echo. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paused",order=89,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Paused bool `json:"paused,omitempty"`
@@ -257,13 +257,13 @@ const (
 	// Finalizer blocks the deletion of an Echo until its last pod is gone.
 	Finalizer = "echoes.example.com/finalizer"
 
-	// AppliedHashAnnotation is set on companions and check pods. Its value is a hash of the applied configuration. A companion with an
-	// outdated hash is replaced, because pods are immutable. The result of a check pod with an outdated hash is ignored.
+	// AppliedHashAnnotation is an annotation of companions and check pods. The value is a hash of the applied configuration. The operator
+	// replaces companions with an outdated hash, because pods are immutable. The operator ignores results of check pods with an outdated hash.
 	AppliedHashAnnotation = "echoes.example.com/applied-hash"
 
-	// CompanionLabel is the label of a pod that requests a companion. Its value is the name of an Echo in the same namespace.
+	// CompanionLabel is the label of a pod that requests a companion. The value is the name of an Echo in the same namespace.
 	CompanionLabel = "echoes.example.com/companion"
 
-	// CheckLabel is the label of check pods. Its value is the name of the check.
+	// CheckLabel is the label of check pods. The value is the name of the check.
 	CheckLabel = "echoes.example.com/check"
 )
