@@ -22,7 +22,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
-	// httpsPort is the HTTPS port of the Service. The HTTPS port requires tls.secretName, and must differ from port. Defaults to 443.
+	// httpsPort is the HTTPS port of the Service. The HTTPS port requires tls.secretName, and must differ from the HTTP port. Defaults to 443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +optional

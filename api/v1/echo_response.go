@@ -92,7 +92,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of attempts of the same request that get the fault. Later attempts do not get the fault. The X-Request-Id header identifies a request. If this header is missing, the method, host, path, query, and client identify the request. Each pod counts attempts separately, so more attempts get the fault if the attempts reach different pods. Defaults to all attempts.
+	// failures is the number of attempts of the same request that get the fault. Later attempts do not get the fault. The X-Request-Id header identifies a request. If this header is missing, the method, host, path, query, and client identify the request. Each pod counts the attempts that reach it. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

@@ -132,7 +132,8 @@ func (r CheckRuns) whyNoVerdict() string {
 	}
 	newest := slices.MaxFunc(pods, func(a, b *objects.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if problem := podCause(newest).problem; problem != (message.Problem{}) {
-		return strings.ReplaceAll(problem.String(), newest.Name, "of the check") // the pod's name differs from run to run
+		// The pod's name differs from run to run.
+		return strings.NewReplacer("of pod "+newest.Name, "of the pod", newest.Name, "of the check").Replace(problem.String())
 	}
 	return "its pod did not finish in time. Check the pod's log and events."
 }

@@ -160,6 +160,9 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 	unschedulable := objects.PodOf(&corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime),
 		Status: corev1.PodStatus{Phase: corev1.PodPending,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}}})
+	notStarted := objects.PodOf(&corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime), Status: corev1.PodStatus{
+		ContainerStatuses: []corev1.ContainerStatus{{Name: "check", State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerError", Message: "no such file"}}}}}})
 	running := objects.PodOf(&corev1.Pod{CreationTimestamp: metav1.NewTime(checkTime),
 		Status: corev1.PodStatus{Phase: corev1.PodRunning}})
 	before := metav1.NewTime(checkTime.Add(-time.Hour))
@@ -175,6 +178,8 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 		"no pod":  {3 * time.Minute, nil, &before, v1.CheckUnknown, "its Job has created no pod", 0},
 		"not scheduled": {3 * time.Minute, []*objects.Pod{unschedulable}, &before, v1.CheckUnknown,
 			`Pod of the check cannot be scheduled: "0/1 nodes are available". Check spec.nodeSelector,`, 0},
+		"not started": {3 * time.Minute, []*objects.Pod{notStarted}, &before, v1.CheckUnknown,
+			`Container check of the pod cannot be started: "no such file".`, 0},
 		"no pod but the last": {3 * time.Minute, []*objects.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
 			"its Job has created no pod", 0},
 		"a node is behind":    {3 * time.Minute, []*objects.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
