@@ -221,7 +221,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod labels",order=115,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodLabels Labels `json:"podLabels,omitempty"`
 
-	// podAnnotations are annotations to add to the echo server pods and companions. To annotate checks too, use commonMetadata.
+	// podAnnotations are annotations to add to the pods of echo servers and companions. To annotate checks too, use commonMetadata.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod annotations",order=116,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	PodAnnotations Annotations `json:"podAnnotations,omitempty"`
