@@ -36,7 +36,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Port name",order=27,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:text"}
 	PortName string `json:"portName,omitempty"`
 
-	// appProtocol is the application protocol of the HTTP port, for example kubernetes.io/h2c for HTTP/2 without TLS. Service meshes and gateways use this field as a hint.
+	// appProtocol is the application protocol of the HTTP port, for example kubernetes.io/h2c for HTTP/2 without TLS. Some service meshes and gateways use this field to choose the protocol.
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."
@@ -229,7 +229,7 @@ type CommonMetadata struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Labels",order=118,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Labels Labels `json:"labels,omitempty"`
 
-	// annotations lists the annotations to add. podAnnotations, service.annotations, ingress.annotations, and gateway.annotations take precedence over these annotations.
+	// annotations lists the annotations to add to all objects and pods. podAnnotations, service.annotations, ingress.annotations, and gateway.annotations take precedence over these annotations.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=119,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`

@@ -65,7 +65,7 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Percentage",order=13,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Percentage int32 `json:"percentage,omitempty"`
 
-	// statusCode is the HTTP status code of the response. Defaults to the statusCode of the response without faults.
+	// statusCode is the HTTP status code of the response. Defaults to the status code that the response has without the fault.
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=599
 	// +optional

@@ -88,7 +88,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",order=92,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
-	// imagePullPolicy specifies when to pull the image of the echo servers and companions: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, and to IfNotPresent otherwise.
+	// imagePullPolicy specifies when to pull the image of the echo servers and companions: Always, IfNotPresent, or Never. Defaults to Always if the tag is latest, or if there is no tag and no digest, and to IfNotPresent otherwise.
 	// +kubebuilder:validation:Enum="";Always;IfNotPresent;Never
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Image pull policy",order=94,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Always","urn:alm:descriptor:com.tectonic.ui:select:IfNotPresent","urn:alm:descriptor:com.tectonic.ui:select:Never"}
