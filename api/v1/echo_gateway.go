@@ -2,7 +2,7 @@ package v1
 
 // EchoGateway is the configuration of the Gateway API routes.
 type EchoGateway struct {
-	// enabled specifies whether to create an HTTPRoute. If their fields are set, the operator also creates a GRPCRoute and a BackendTLSPolicy. The operator does not create Gateways. If you set another field of gateway, set enabled to true or false. Defaults to false.
+	// enabled specifies whether to create an HTTPRoute. The operator also creates a GRPCRoute and a BackendTLSPolicy if you configure them. The operator does not create Gateways. If you set another field of gateway, set enabled to true or false. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=49,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`

@@ -49,7 +49,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Annotations",order=30,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Annotations Annotations `json:"annotations,omitempty"`
 
-	// externalTrafficPolicy specifies how nodes route external traffic. Cluster routes to all pods. Local routes only to pods on the same node, and preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
+	// externalTrafficPolicy specifies how nodes route external traffic. Cluster routes to all pods. Local routes only to pods on the node that receives the traffic, and preserves the client address. Defaults to Cluster. Requires type NodePort or LoadBalancer.
 	// +kubebuilder:validation:Enum="";Cluster;Local
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
@@ -168,7 +168,7 @@ type EchoDisruptionBudget struct {
 
 // EchoNetworkPolicy is the configuration of the NetworkPolicy.
 type EchoNetworkPolicy struct {
-	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. A NetworkPolicy that denies all traffic does not override this policy. If you set from, set enabled to true or false. Defaults to false.
+	// enabled specifies whether to create a NetworkPolicy. The policy allows ingress only to the ports of the echo servers and companions, including the metrics port, and allows no egress. A NetworkPolicy that denies all traffic does not override this policy. If you set the from field, set enabled to true or false. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=71,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`

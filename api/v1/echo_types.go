@@ -113,7 +113,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Server",order=20
 	Server EchoServer `json:"server,omitempty,omitzero"`
 
-	// resources are the compute resource requests and limits of each echo server and companion. Checks use only the CPU limit. Defaults to small requests. The default for the operator's echo server also has a memory limit. Setting this field replaces the whole default.
+	// resources are the compute resource requests and limits of each echo server and companion. From this field, checks use only the CPU limit. Defaults to small requests. The default for the operator's echo server also has a memory limit. Setting this field replaces the whole default.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",order=66,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
