@@ -77,7 +77,7 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Operator",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:In","urn:alm:descriptor:com.tectonic.ui:select:NotIn","urn:alm:descriptor:com.tectonic.ui:select:AtLeast","urn:alm:descriptor:com.tectonic.ui:select:AtMost"}
 	Operator string `json:"operator,omitempty"`
 
-	// values are the values to compare the fact with, such as kept for client.address. AtLeast and AtMost require exactly one value. This value is a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
+	// values are the values to compare the fact with, such as TLS 1.3 for tls.version. AtLeast and AtMost require exactly one value. This value is a whole number with an optional unit (Ki, Mi, Gi, ms, s, m, or h), such as 14, 10Mi, or 30s.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=256

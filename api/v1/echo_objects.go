@@ -224,7 +224,7 @@ const (
 
 // CommonMetadata is metadata for all objects and pods of an Echo.
 type CommonMetadata struct {
-	// labels lists the labels to add. podLabels take precedence over these labels.
+	// labels lists the labels to add to all objects and pods. podLabels take precedence over these labels.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Labels",order=118,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	Labels Labels `json:"labels,omitempty"`
