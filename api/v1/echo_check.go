@@ -47,7 +47,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Groups",order=83
 	Groups []string `json:"groups,omitempty"`
 
-	// expect lists the requirements that facts must meet. The check fails if a fact does not meet a requirement. If no fact violates a requirement, but the check cannot determine a fact, the result is Unknown.
+	// expect lists the requirements that facts must meet. The check fails if a fact does not meet a requirement. If no fact violates a requirement, but the check cannot determine a required fact, the result is Unknown.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional

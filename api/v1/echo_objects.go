@@ -81,7 +81,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP families",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	IPFamilies []corev1.IPFamily `json:"ipFamilies,omitempty"`
 
-	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them), or RequireDualStack. Defaults to SingleStack. Removing PreferDualStack or RequireDualStack recreates the Service with new addresses.
+	// ipFamilyPolicy specifies whether the Service has one or two IP families: SingleStack, PreferDualStack (two if the cluster supports them), or RequireDualStack. Defaults to SingleStack. Removing this field recreates the Service with new addresses, unless the value was SingleStack.
 	// +kubebuilder:validation:Enum="";SingleStack;PreferDualStack;RequireDualStack
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="IP family policy",order=31,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:SingleStack","urn:alm:descriptor:com.tectonic.ui:select:PreferDualStack","urn:alm:descriptor:com.tectonic.ui:select:RequireDualStack"}

@@ -30,7 +30,7 @@ type EchoResponse struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Body",order=11,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Body string `json:"body,omitempty"`
 
-	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault that applies to the request. The percentage and failures of a fault determine whether the fault applies. This field is experimental, so the behavior of faults can change in a minor release.
+	// faults lists the faults to inject into responses, for example to test a gateway's retries and timeouts. The server uses the first fault that applies to the request. The percentage and failures fields of a fault determine whether the fault applies. This field is experimental, so the behavior of faults can change in a minor release.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
 	// +optional
@@ -110,7 +110,7 @@ const (
 
 // EchoServer is the configuration of the operator's echo server.
 type EchoServer struct {
-	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, the format, and any header that does not affect caches, proxies, or other users' browsers. Full also permits other headers and broken connections. Use Full only on private networks. None permits no changes. With Safe and Full, clients can request so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
+	// controls specifies what requests can change about their own responses. Safe permits the status, the delay, the size, the format, and any header that does not affect caches, proxies, or other users' browsers. Full also permits most other headers, and faults that break the connection. Use Full only on private networks. None permits no changes. With Safe and Full, clients can request so many error statuses that the outlier detection of a gateway or mesh ejects pods. Defaults to Safe.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([A-Z][A-Za-z]*)?$`
 	// +kubebuilder:default=Safe
