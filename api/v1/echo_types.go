@@ -173,7 +173,7 @@ type EchoSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Security context",order=111,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"}
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
 
-	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. Each companion runs on the node of its pod. For its own images, the operator adds kubernetes.io/os=linux if the label kubernetes.io/os is not specified.
+	// nodeSelector specifies the labels that a node must have to run the echo servers and checks. Each companion runs on the node of the labeled pod. For its own images, the operator adds kubernetes.io/os=linux if the label kubernetes.io/os is not specified.
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$'))",message="A label key must have at most 63 letters, digits, '-', '_', or '.', and start and end with a letter or a digit. It can have a DNS name as prefix, such as example.org/team."
 	// +mapType=atomic
