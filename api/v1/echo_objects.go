@@ -55,7 +55,7 @@ type EchoService struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="External traffic policy",order=28,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced","urn:alm:descriptor:com.tectonic.ui:select:Cluster","urn:alm:descriptor:com.tectonic.ui:select:Local"}
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 
-	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer. Changing or removing this field recreates the Service, usually with new addresses.
+	// loadBalancerClass is the class of the load balancer implementation. Requires type LoadBalancer. Any change of this field recreates a Service of type LoadBalancer, usually with new addresses.
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:Pattern=`^(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.indexOf('/') <= 253",message="The DNS name before '/' must be at most 253 characters long."

@@ -28,7 +28,7 @@ type Echo struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec defines the desired state of the Echo. If the API server accepts a spec that does not meet a requirement, the Echo fails with the reason InvalidSpec, and the operator does not change the objects of the Echo.
+	// spec defines the desired state of the Echo. If the API server accepts a spec that does not meet a requirement, the Echo fails with the reason InvalidSpec, and the operator changes no objects of the Echo except CronJobs and the PodMonitor.
 	// +required
 	Spec EchoSpec `json:"spec"`
 
@@ -48,7 +48,7 @@ type EchoList struct {
 
 // EchoSpec defines the desired state of an Echo.
 type EchoSpec struct {
-	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. By default, the operator allows at most 20. An administrator can set another limit, of at most 1000, with the operator's environment variable MAX_REPLICAS.
+	// replicas is the desired number of echo servers. Defaults to 1. Omit this field if an autoscaler sets it. By default, the operator allows at most 20 echo servers. An administrator can set another limit, of at most 1000, with the operator's environment variable MAX_REPLICAS.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	// +kubebuilder:default=1
