@@ -86,13 +86,13 @@ type EchoFault struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maximum delay in milliseconds",order=16,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxDelayMilliseconds int32 `json:"maxDelayMilliseconds,omitempty"`
 
-	// connection specifies how the connection ends. With Reset, the server resets the connection or the HTTP/2 stream instead of sending a response. With Truncate, the server sends half of the response and then closes the connection.
+	// connection specifies how the connection ends. With Reset, the server resets the connection or the HTTP/2 stream instead of sending a response. With Truncate, the server sends half of the response body, and then closes the connection or resets the HTTP/2 stream.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connection",order=17,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Reset","urn:alm:descriptor:com.tectonic.ui:select:Truncate"}
 	Connection ConnectionFault `json:"connection,omitempty"`
 
-	// failures is the number of attempts of the same request that get the fault. Later attempts do not get the fault. The X-Request-Id header identifies a request. If this header is missing, the method, host, path, query, and client identify the request. Each pod counts the attempts that reach it. Defaults to all attempts.
+	// failures is the number of attempts, counted for each request, that get the fault. Later attempts do not get the fault. The X-Request-Id header identifies a request. If this header is missing, the method, host, path, query, and client address identify the request. Each pod counts the attempts that reach it. Defaults to all attempts.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	// +optional

@@ -14,7 +14,7 @@ type EchoStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Status",order=2,xDescriptors={"urn:alm:descriptor:text"}
 	Phase string `json:"phase,omitempty"`
 
-	// message summarizes the state of the Echo and the action that you must take. The message has at most 300 bytes. The conditions contain the full messages.
+	// message summarizes the state of the Echo and any action that you must take. The message has at most 300 bytes. The conditions contain the full messages.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",order=3,xDescriptors={"urn:alm:descriptor:text"}
 	Message string `json:"message,omitempty"`
