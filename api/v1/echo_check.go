@@ -38,7 +38,7 @@ type EchoCheck struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="CA",order=82,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:io.kubernetes:ConfigMap"}
 	CAConfigMap string `json:"caConfigMap,omitempty"`
 
-	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except timeouts and outlierDetection. The tests of timeouts take up to 30 seconds. The tests of outlier detection can make a gateway stop using the echo servers. A check that names an unknown group does not run.
+	// groups are the groups of facts to examine, such as request or tls. Defaults to all groups except those for timeouts and outlier detection. The tests of timeouts take up to 30 seconds. The tests of outlier detection can make a gateway stop using the echo servers. A check that names an unknown group does not run.
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
