@@ -71,7 +71,7 @@ type EchoExpectation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Fact",order=85,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Fact string `json:"fact"`
 
-	// operator specifies how to compare the fact with the values: In, NotIn, AtLeast, or AtMost. Defaults to In. A check with any other operator does not run.
+	// operator specifies how to compare the fact with the values: In, NotIn, AtLeast, or AtMost. Defaults to In. A check with any other value does not run.
 	// +kubebuilder:validation:MaxLength=32
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Operator",order=86,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:In","urn:alm:descriptor:com.tectonic.ui:select:NotIn","urn:alm:descriptor:com.tectonic.ui:select:AtLeast","urn:alm:descriptor:com.tectonic.ui:select:AtMost"}
