@@ -220,7 +220,7 @@ func newPath(version string) *cobra.Command {
 bodies, addresses, TLS, and streams. The command sends at most six requests unless a response proves that an Echo responds.
 It requires no cluster permissions.
 The exit code is 0 if all expectations are met, 1 if an expectation is not met or no Echo responds, 2 for errors, and 3 if no
-expectation is unmet but one is unknown.`,
+expectation is unmet, but at least one is unknown.`,
 		Example: `  # Report what the path does
   kubectl echo path https://shop.example.com/
 
