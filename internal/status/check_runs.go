@@ -133,7 +133,8 @@ func (r CheckRuns) whyNoVerdict() string {
 	newest := slices.MaxFunc(pods, func(a, b *objects.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if problem := podCause(newest).problem; problem != (message.Problem{}) {
 		// The pod's name differs from run to run.
-		return strings.NewReplacer("of pod "+newest.Name, "of the pod", newest.Name, "of the check").Replace(problem.String())
+		return strings.NewReplacer(newest.Name+" -c", "POD -c", "of pod "+newest.Name, "of the pod", newest.Name, "of the check").
+			Replace(problem.String())
 	}
 	return "its pod did not finish in time. Check the pod's log and events."
 }

@@ -163,6 +163,9 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 	notStarted := objects.PodOf(&corev1.Pod{Name: "web-path-2-y", CreationTimestamp: metav1.NewTime(checkTime), Status: corev1.PodStatus{
 		ContainerStatuses: []corev1.ContainerStatus{{Name: "check", State: corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerError", Message: "no such file"}}}}}})
+	crashed := objects.PodOf(&corev1.Pod{Name: "web-path-2-y", Namespace: "shop", CreationTimestamp: metav1.NewTime(checkTime),
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "mesh", RestartCount: 1,
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}}}})
 	running := objects.PodOf(&corev1.Pod{CreationTimestamp: metav1.NewTime(checkTime),
 		Status: corev1.PodStatus{Phase: corev1.PodRunning}})
 	before := metav1.NewTime(checkTime.Add(-time.Hour))
@@ -180,6 +183,8 @@ func TestEvaluate_verdictIsDue(t *testing.T) {
 			`Pod of the check cannot be scheduled: "0/1 nodes are available". Check spec.nodeSelector,`, 0},
 		"not started": {3 * time.Minute, []*objects.Pod{notStarted}, &before, v1.CheckUnknown,
 			`Container check of the pod cannot be started: "no such file".`, 0},
+		"crashed": {3 * time.Minute, []*objects.Pod{crashed}, &before, v1.CheckUnknown,
+			"Container mesh of the pod terminated with exit code 3. Run 'kubectl logs --previous -n shop POD -c mesh' to see why.", 0},
 		"no pod but the last": {3 * time.Minute, []*objects.Pod{ended(-3600, 0, `{"facts":1}`)}, &before, v1.CheckUnknown,
 			"its Job has created no pod", 0},
 		"a node is behind":    {3 * time.Minute, []*objects.Pod{shifted(-time.Minute)}, &before, v1.CheckPassed, "", 0},
