@@ -49,7 +49,8 @@ var _ = Describe("a webhook", func() {
 			pods.Containers[0].Image = "mirror.example.com/echo-server:v0.1.0"
 		})
 		echo := createReadyEcho(ctx, support.Echo(namespace, "mirrored"))
-		last, since := calls.Load(), time.Now()
+		settled := func() string { return deploymentNow(ctx, Default, namespace, echo.Name).ResourceVersion }
+		before, last, since := settled(), calls.Load(), time.Now()
 		Eventually(func() time.Duration {
 			if now := calls.Load(); now != last {
 				last, since = now, time.Now()
@@ -57,6 +58,7 @@ var _ = Describe("a webhook", func() {
 			return time.Since(since)
 		}).WithContext(ctx).Should(BeNumerically(">", 3*time.Second), "the time without a write")
 		Expect(last).To(BeNumerically("<", 10), "the writes until then")
+		Expect(settled()).To(Equal(before))
 		edit(ctx, echo, func(e *v1.Echo) { e.Spec.Replicas = new(int32(3)) })
 		rollOut(ctx, namespace, echo.Name)
 		Expect(deploymentNow(ctx, Default, namespace, echo.Name).Spec.Template.Spec.Containers[0].Image).To(HavePrefix("mirror.example.com/"))
