@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/echo-operator/echo-operator/internal/proof"
@@ -191,23 +192,26 @@ func watchMemory(t *testing.T, most uint64) (stop func()) {
 
 // TestRun_deadline lets a run reach its deadline. The report must contain the facts that are known at that time.
 func TestRun_deadline(t *testing.T) {
-	address, _ := startEcho(t)
-	proxy := proxyTo(address, nothing)
-	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/-/") {
-			<-r.Context().Done()
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	report := check(t, Options{URL: url, Deadline: 2 * time.Second, Groups: []string{"request", "client", "websocket"}})
-	expectFacts(t, report, map[string]string{"request.method": probe.Kept, "client.address": "lost"})
-	for _, each := range report.NotTested {
-		if each.Name == "websocket" && each.Reason == probe.ErrDeadline.Error() {
-			return
-		}
+	silent := func(_ *bench, next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/-/") {
+				<-r.Context().Done()
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
 	}
-	t.Errorf("not tested are %v", report.NotTested)
+	synctest.Test(t, func(t *testing.T) {
+		report := run(t, &truthCase{around: silent, options: func(o *Options) {
+			o.Deadline, o.Groups = 2*time.Second, []string{"request", "client", "websocket"}
+		}}, noise{}, 1)
+		expectFacts(t, report, map[string]string{"request.method": probe.Kept, "client.address": "lost"})
+		if !slices.ContainsFunc(report.NotTested, func(n NotTested) bool {
+			return n.Name == "websocket" && n.Reason == probe.ErrDeadline.Error()
+		}) {
+			t.Errorf("not tested are %v", report.NotTested)
+		}
+	})
 }
 
 // TestRun_staysBelow checks that all requests stay below the URL's path, even if dot segments are resolved after escapes are decoded.

@@ -26,14 +26,6 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-func overHTTP2(address string) http.Handler {
-	proxy := proxyTo(address, nothing)
-	transport := &http.Transport{Protocols: &http.Protocols{}}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	proxy.Transport = transport
-	return proxy
-}
-
 // TestRun_retriesWithCookies examines a proxy in front of two servers that chooses a server by a cookie. Without it, lookups reach only
 // the server that is not busy, and a request with the user's cookie is required.
 func TestRun_retriesWithCookies(t *testing.T) {

@@ -60,7 +60,7 @@ func TestRun_time(t *testing.T) {
 		200 * time.Millisecond: 20 * time.Second, 400 * time.Millisecond: 40 * time.Second} {
 		t.Run(roundTrip.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				report := run(t, &truthCase{usual: true}, noise{roundTrip: roundTrip}, 1)
+				report := run(t, &truthCase{options: func(o *Options) { o.Groups = nil }}, noise{roundTrip: roundTrip}, 1)
 				t.Logf("%s, %d requests, %d bytes, %d facts", report.Took, report.Requests, report.Bytes, len(report.Facts))
 				if took, err := time.ParseDuration(report.Took); err != nil || took > limit || len(report.Facts) < 70 {
 					t.Errorf("the run takes %s, more than %s, or has few facts: %v", report.Took, limit, report.NotTested)
@@ -87,7 +87,6 @@ type truthCase struct {
 	tls    bool                // the proxy terminates TLS
 	hosts  map[string][]string // the addresses of names
 	pods   int                 // 1 if it is 0
-	usual  bool                // examine the default groups, not all
 	vague  bool                // what the proxy does hides itself
 	echo   []string            // environment variables of the echo servers
 
@@ -97,6 +96,7 @@ type truthCase struct {
 	transport func(*bench, *http.Transport) http.RoundTripper // replaces the proxy's client
 	serve     func(*http.Server)                              // changes the proxy's server
 	pick      func(*bench, *http.Request) int                 // chooses the pod
+	options   func(*Options)                                  // changes the options
 }
 
 // known returns everything that is true about the case.
@@ -239,8 +239,9 @@ func run(t *testing.T, c *truthCase, n noise, seed uint64) *Report {
 	}
 	o := &Options{URL: cmp.Or(c.url, "http://shop.example.com/"), Version: "0", Deadline: 10 * time.Minute,
 		dial: b.dial(clientIP, n.line())}
-	if !c.usual {
-		o.Groups, _ = GroupNames()
+	o.Groups, _ = GroupNames()
+	if c.options != nil {
+		c.options(o)
 	}
 	maps.Copy(b.hosts, c.hosts)
 	o.lookup = func(_ context.Context, _, host string) (found []netip.Addr, err error) {
