@@ -70,14 +70,6 @@ func keepsMuch(r *http.Request) bool {
 		len(r.Trailer) > 0
 }
 
-// admitTrailer checks the trailer, for which admitStream has reserved memory, after the body has been read. It returns false if it rejected
-// the request.
-func (h *handler) admitTrailer(e *exchange.Exchange, r *http.Request) bool {
-	size, longestField := transport.FieldsSize(r.Trailer)
-	e.HeaderSize += size.Bytes
-	return h.checkHeader(e, r, size, longestField)
-}
-
 // checkHeader rejects a request whose header or trailer exceeds a limit.
 func (h *handler) checkHeader(e *exchange.Exchange, r *http.Request, size transport.HeaderSize, longestField string) bool {
 	rejected := transport.CheckHeader(size, h.maxHeaderBytes)

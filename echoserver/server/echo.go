@@ -25,7 +25,9 @@ func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 		h.unreadable(e, err)
 		return
 	}
-	if !h.admitTrailer(e, r) {
+	size, longestField := transport.FieldsSize(r.Trailer) // for which admitStream has reserved memory
+	e.HeaderSize += size.Bytes
+	if !h.checkHeader(e, r, size, longestField) {
 		return
 	}
 	desired, ok := h.choose(e, r, controls.Echo)

@@ -51,7 +51,14 @@ func servicePort(target string, port int32) *corev1ac.ServicePortApplyConfigurat
 func refineService(service *Child) {
 	service.MergeLive = withSecondFamily
 	service.Recreate = func(want, have map[string]any, owned *fieldpath.Set) bool {
-		return recreateForClass(want, have, owned) || recreateForFamilies(want, have, owned)
+		// The primary IP family of a Service cannot be changed, and the API server keeps the families and the policy even if they are no
+		// longer set. The operator does not change a policy that another client set.
+		desired, found := ipFamilies(want), ipFamilies(have)
+		changesPrimary := len(desired) > 0 && len(found) > 0 && desired[0] != found[0]
+		unsetsFamilies := len(desired) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies"))
+		unsetsPolicy := specText(want, "ipFamilyPolicy") == "" && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
+		return recreateForClass(want, have, owned) || changesPrimary || unsetsFamilies ||
+			unsetsPolicy && specText(have, "ipFamilyPolicy") != singleStack
 	}
 }
 
@@ -69,17 +76,6 @@ func recreateForClass(want, have map[string]any, owned *fieldpath.Set) bool {
 }
 
 const singleStack = string(corev1.IPFamilyPolicySingleStack)
-
-// recreateForFamilies reports whether a Service must be recreated because of its IP families. The primary IP family of a Service cannot be
-// changed, and the API server keeps the families and the policy even if they are no longer set. The operator does not change a policy that
-// another client set.
-func recreateForFamilies(want, have map[string]any, owned *fieldpath.Set) bool {
-	desired, found := ipFamilies(want), ipFamilies(have)
-	changesPrimary := len(desired) > 0 && len(found) > 0 && desired[0] != found[0]
-	unsetsFamilies := len(desired) == 0 && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilies"))
-	unsetsPolicy := specText(want, "ipFamilyPolicy") == "" && owned.Has(fieldpath.MakePathOrDie("spec", "ipFamilyPolicy"))
-	return changesPrimary || unsetsFamilies || unsetsPolicy && specText(have, "ipFamilyPolicy") != singleStack
-}
 
 // withSecondFamily returns the desired Service with the second IP family that the API server added, unless the policy is SingleStack.
 // Without that family, the API server would reject the list of IP families.

@@ -50,6 +50,8 @@ const (
 	leaseName = "echo-operator.example.com"
 	// eventReporter is the reporting controller in the operator's events.
 	eventReporter = "echo-operator"
+	// lastWritesTimeout is the time in which a request and its response cross the network if each takes at most 1 s.
+	lastWritesTimeout = 2 * time.Second
 	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s in which the operator must stop.
 	shutdownTimeout = 6 * time.Second
 	// lastSpansTimeout limits the time for sending the last spans after the shutdown, when no client is waiting.
@@ -106,6 +108,7 @@ func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator,
 		if operator.lock, err = newLock(cluster, leaseNamespace(options)); err != nil {
 			return nil, err
 		}
+		cluster.Wrap(func(next http.RoundTripper) http.RoundTripper { return finishWrites{next} })
 	}
 	if operator.Manager, err = ctrl.NewManager(cluster, operator.managerOptions(scheme, options, measured.CountRequests)); err != nil {
 		return nil, fmt.Errorf("setting up: %w", err)
@@ -193,6 +196,18 @@ func traceRequests(next http.RoundTripper) http.RoundTripper {
 	return otelhttp.NewTransport(next, otelhttp.WithFilter(func(r *http.Request) bool {
 		return trace.SpanFromContext(r.Context()).IsRecording()
 	}))
+}
+
+// finishWrites lets a write that was sent before its context was canceled end, so that no write arrives after the lease is released.
+type finishWrites struct{ next http.RoundTripper }
+
+func (f finishWrites) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet || r.Context().Err() != nil {
+		return f.next.RoundTrip(r)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(lastWritesTimeout, cancel) })()
+	return f.next.RoundTrip(r.WithContext(ctx))
 }
 
 func (o *Operator) addReconcilers(options Options, measured *telemetry.Metrics) error {

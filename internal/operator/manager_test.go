@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -112,4 +113,35 @@ func TestTraceRequests(t *testing.T) {
 	g.Expect(patch.Attributes()).To(ContainElements(attribute.String("http.request.method", "PATCH"),
 		attribute.String("url.full", "/api/v1/namespaces/shop/services"), attribute.Int("http.response.status_code", http.StatusConflict)))
 	g.Expect(post.Status().Description).To(Equal("unexpected EOF"))
+}
+
+// TestFinishWrites cancels requests after a second.
+func TestFinishWrites(t *testing.T) {
+	for _, c := range []struct {
+		method      string
+		takes, ends time.Duration
+		written     bool
+	}{
+		{http.MethodGet, 2 * time.Second, time.Second, false},
+		{http.MethodPatch, 2 * time.Second, 2 * time.Second, true},
+		{http.MethodPatch, time.Minute, time.Second + lastWritesTimeout, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			f := finishWrites{promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
+				select {
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				case <-time.After(c.takes):
+					return &http.Response{Body: http.NoBody}, r.Context().Err()
+				}
+			})}
+			began := time.Now()
+			response, err := f.RoundTrip(httptest.NewRequestWithContext(ctx, c.method, "/", nil)) //nolint:bodyclose // it has none
+			if took := time.Since(began); took != c.ends || (err == nil) != c.written {
+				t.Errorf("%s that takes %s: ended after %s: %v, %v", c.method, c.takes, took, response, err)
+			}
+		})
+	}
 }

@@ -59,7 +59,8 @@ func causeOf(seen Observation) cause {
 		if state == podFailed && seen.Pods[0].CreationTimestamp.Sub(pod.CreationTimestamp.Time) > failedPodWindow {
 			continue
 		}
-		if state != podReady && state != podTerminating && explainsPods(problems) {
+		isExplained := slices.ContainsFunc(problems, func(p NodeProblem) bool { return p.Name != nodeUnschedulable })
+		if state != podReady && state != podTerminating && isExplained {
 			return cause{reason: v1.ReasonNodeProblem, problem: message.Problem{
 				Text:  fmt.Sprintf("Pod %s runs on node %s, which has a problem", pod.Name, pod.NodeName),
 				Quote: describe(problems), Advice: "Repair the node, or delete the pod so that a replacement runs on another node.",
@@ -155,11 +156,6 @@ func ProblemsOf(node *corev1.Node) []NodeProblem {
 	}
 	slices.SortFunc(problems, func(a, b NodeProblem) int { return cmp.Compare(a.Name, b.Name) })
 	return problems
-}
-
-// explainsPods reports whether a node's problems explain why a pod on the node is not ready.
-func explainsPods(problems []NodeProblem) bool {
-	return slices.ContainsFunc(problems, func(p NodeProblem) bool { return p.Name != nodeUnschedulable })
 }
 
 // ProblemNames returns the names of problems.

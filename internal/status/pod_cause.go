@@ -108,7 +108,8 @@ func lacksNode(said string) bool {
 
 // crashCause returns the cause for a container that terminated although it should keep running.
 func crashCause(pod *objects.Pod, status *objects.Container, ended *corev1.ContainerStateTerminated) cause {
-	said := lastLine(ended.Message)
+	said := strings.TrimSpace(ended.Message)
+	said = said[strings.LastIndex(said, "\n")+1:]
 	logs := fmt.Sprintf("Run 'kubectl logs --previous -n %s %s -c %s' to see why.", pod.Namespace, pod.Name, status.Name)
 	c := cause{reason: v1.ReasonPodsCrashing, problem: message.Problem{
 		Text:  fmt.Sprintf("Container %s of pod %s terminated with exit code %d", status.Name, pod.Name, ended.ExitCode),
@@ -130,11 +131,6 @@ func crashCause(pod *objects.Pod, status *objects.Container, ended *corev1.Conta
 		c.lasting = status.RestartCount > 1 || status.RestartCount == 1 && status.State.Running == nil
 	}
 	return c
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndex(text, "\n")+1:]
 }
 
 // schedulingRemedy returns what to do if the scheduler finds no node for a pod. The messages come from

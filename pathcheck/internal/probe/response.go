@@ -198,8 +198,15 @@ func examineCompression(ctx context.Context, g *Group) error {
 		types["text"], paths["text"] = "text/plain", PlainPath+ok+"&echo.size=32768"
 	}
 	kinds := slices.Sorted(maps.Keys(paths))
+	read := func(o Outcome) (value, received string) {
+		value = cmp.Or(o.Header.Get("Content-Encoding"), None)
+		if !slices.Contains([]string{None, "gzip", "br", "zstd"}, value) {
+			value = "another"
+		}
+		return value, o.Header.Get("Content-Type") + ": " + value
+	}
 	results, err := together(ctx, g, kinds, func(kind string) experiment {
-		return experiment{large: true, read: readCoding,
+		return experiment{large: true, read: read,
 			probe: wire.Request{Path: paths[kind], Timeout: events * time.Second, Fields: wire.Fields("Accept", types[kind],
 				"Accept-Encoding", "gzip, br, zstd", "X-Pathcheck-Size", strings.Repeat("x", 1<<10))},
 			send: g.onStream(func(_ context.Context, s *wire.Stream) (*wire.Response, error) {
@@ -229,14 +236,6 @@ func examineCompression(ctx context.Context, g *Group) error {
 	}
 	return g.conclude(experiment{fact: name, sent: sent + strings.Join(kinds, ", ")},
 		result{value: value, received: strings.Join(received, "; ")}, nil)
-}
-
-func readCoding(o Outcome) (value, received string) {
-	value = cmp.Or(o.Header.Get("Content-Encoding"), None)
-	if !slices.Contains([]string{None, "gzip", "br", "zstd"}, value) {
-		value = "another"
-	}
-	return value, o.Header.Get("Content-Type") + ": " + value
 }
 
 func examineEarlyHints(ctx context.Context, g *Group) error {
