@@ -62,7 +62,9 @@ export default defineConfig({
       md.core.ruler.before('normalize', 'comments', (state) => {
         state.src = state.src.replace(/^ *<!-- .* -->$/gm, '')
       })
-      const { text, code_inline } = md.renderer.rules
+      const { text, code_inline, fence } = md.renderer.rules
+      md.renderer.rules.fence = (tokens, i, ...rest) =>
+        tokens[i].info === 'mermaid' ? `<pre class="mermaid" v-pre>${md.utils.escapeHtml(tokens[i].content)}</pre>` : fence!(tokens, i, ...rest)
       md.renderer.rules.text = (...args) => text!(...args).replaceAll('&lt;br /&gt;', '<br>')
       // Lines do not break inside the names and flags that tables.css finds by these classes.
       const name = (word: string) => `<span class="name${word.length > 16 ? ' long' : ''}">${word}</span>`
