@@ -105,7 +105,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		}
 		kubectl(ctx, "scale", "deployment/echo-operator-controller-manager", "--replicas=1")
 		Consistently(number).WithContext(ctx).WithTimeout(10 * time.Second).Should(Equal("1"))
-		run(ctx, realcluster.Documented(version(0), installPage, "OLM restarts the operator when they change"))
+		run(ctx, realcluster.Documented(version(0), installPage, "OLM restarts the operator when these settings change"))
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-l", "control-plane=controller-manager", "-o",
 			"yaml").Should(SatisfyAll(
 			MatchRegexp(`name: MAX_REPLICAS\s+value: "3"`), MatchRegexp(`cpu: 20m\s+memory: 128Mi`),
