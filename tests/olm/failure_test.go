@@ -42,7 +42,7 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	uninstall(ctx)
 },
 	Entry("recovers by failing forward", SpecTimeout(45*time.Minute),
-		func() string { return realcluster.Documented(version(3), installPage, "Either allow OLM to upgrade") }),
+		func() string { return realcluster.Documented(version(3), installPage, "Allow OLM to upgrade") }),
 	Entry("recovers when the operator is reinstalled", SpecTimeout(45*time.Minute),
-		func() string { return realcluster.Documented(version(3), installPage, "Alternatively, reinstall the operator") }),
+		func() string { return realcluster.Documented(version(3), installPage, "Alternatively, reinstall") }),
 )
