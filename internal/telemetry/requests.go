@@ -34,7 +34,8 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper implements net.RoundTripperWrapper from k8s.io/apimachinery.
+// WrappedRoundTripper implements net.RoundTripperWrapper from k8s.io/apimachinery. Otherwise, client-go logs a warning about each request
+// that exceeds its time limit.
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 // operationOf returns the verb and the resource of a request in the form that RBAC rules use, such as "patch" and "echoes/status". For a
