@@ -214,41 +214,42 @@ func ordinaryClients(t *testing.T, p *serverProcess) (stop func() int64) {
 	t.Helper()
 	var all sync.WaitGroup
 	var served atomic.Int64
-	ended := make(chan struct{})
+	ctx, end := context.WithTimeout(t.Context(), echotest.Patience)
 	ask := func(url string, client *http.Client) {
 		for {
 			select {
-			case <-ended:
+			case <-ctx.Done():
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
-			if !isServed(t, client, url) {
+			if !isServed(ctx, t, client, url) {
 				return
 			}
 			served.Add(1)
 		}
 	}
 	for _, client := range echotest.Clients(t) { // each client has its own connection, which it opens before the flood
-		isServed(t, client, p.url)
+		isServed(ctx, t, client, p.url)
 		all.Go(func() { ask(p.url, client) })
 	}
 	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: echotest.Patience}
 	all.Go(func() { ask(p.admin+"/readyz", probe) })
 	return func() int64 {
-		close(ended)
+		end()
 		all.Wait()
 		return served.Load()
 	}
 }
 
-// isServed sends a request, again if the server closes the connection before it receives the request, and reports whether the server responds.
-// The server closes connections that exceed its limits, and does not wait long for a client that a busy machine delays. The client may then
-// have to wait until the connections of the flood are closed.
-func isServed(t *testing.T, client *http.Client, url string) bool {
+// isServed sends a request, and reports whether the server responds. Until ctx is done, which ends the flood, it sends the request again if
+// the server closes the connection before it receives the request. The server closes connections that exceed its limits, and does not wait
+// long for a client that a busy machine delays.
+func isServed(ctx context.Context, t *testing.T, client *http.Client, url string) bool {
 	t.Helper()
-	for began := time.Now(); ; {
+	for {
+		isOver := ctx.Err() != nil
 		response, err := client.Get(url)
-		if isClosedEarly(err) && time.Since(began) < floodTime {
+		if isClosedEarly(err) && !isOver {
 			<-time.After(20 * time.Millisecond)
 			continue
 		}
