@@ -241,9 +241,9 @@ func ordinaryClients(t *testing.T, p *serverProcess) (stop func() int64) {
 	}
 }
 
-// isServed sends a request, and reports whether the server responds. Until ctx is done, which ends the flood, it sends the request again if
-// the server closes the connection before it receives the request. The server closes connections that exceed its limits, and does not wait
-// long for a client that a busy machine delays.
+// isServed sends a request, and reports whether the server responds. During the flood, at whose end ctx is done, it sends the request again
+// if the server closes the connection before it receives the request. The server closes connections that exceed its limits, and does not
+// wait long for a client that a busy machine delays.
 func isServed(ctx context.Context, t *testing.T, client *http.Client, url string) bool {
 	t.Helper()
 	for {
