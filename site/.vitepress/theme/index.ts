@@ -1,23 +1,29 @@
 import { nextTick, onMounted, watch } from 'vue'
-import { useRoute, type Theme } from 'vitepress'
+import { useData, useRoute, type Theme } from 'vitepress'
 import DefaultTheme from 'vitepress/theme'
 import './tables.css'
 
-// draw replaces the diagrams on a page, which are Mermaid code, by pictures.
-async function draw() {
+// draw replaces the diagrams on a page, which are Mermaid code, by pictures in light or dark colors.
+async function draw(isDark: boolean) {
   await nextTick()
-  if (document.querySelector('pre.mermaid')) {
+  const diagrams = document.querySelectorAll<HTMLElement>('pre.mermaid')
+  if (diagrams.length) {
     const { default: mermaid } = await import('mermaid')
-    mermaid.initialize({ startOnLoad: false, theme: document.documentElement.classList.contains('dark') ? 'dark' : 'neutral' })
-    await mermaid.run({ querySelector: 'pre.mermaid' })
+    for (const diagram of diagrams) {
+      diagram.textContent = diagram.dataset.code ??= diagram.textContent ?? ''
+      diagram.removeAttribute('data-processed') // Mermaid would skip it
+    }
+    mermaid.initialize({ startOnLoad: false, theme: isDark ? 'dark' : 'neutral' })
+    await mermaid.run({ nodes: diagrams })
   }
 }
 
 export default {
   extends: DefaultTheme,
   setup() {
-    onMounted(draw)
     const route = useRoute()
-    watch(() => route.path, draw)
+    const { isDark } = useData()
+    onMounted(() => draw(isDark.value))
+    watch(() => [route.path, isDark.value], () => draw(isDark.value))
   },
 } satisfies Theme
