@@ -104,6 +104,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	programFolder = folder
 	path := filepath.Join(folder, "echo-server")
+	_, _ = os.ReadDir("../../cmd/echo-server") // so that go test does not use a cached result after a change to the program
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=v1.2.3", "-o", path, "../../cmd/echo-server")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {

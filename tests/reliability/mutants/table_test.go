@@ -103,7 +103,7 @@ func found() []mutant {
 func own() []mutant {
 	return []mutant{
 		{"a cause waits until events are gathered", "affectsOnlyCounts",
-			"return !status.HasNewCause(objects.PodOf(cmp.Or(old, &corev1.Pod{})), objects.PodOf(pod))", "return pod != old", "Test", reconciler},
+			"return !status.HasNewCause(objects.PodOf(cmp.Or(old, &corev1.Pod{})), objects.PodOf(pod))", "return cmp.Or(old, pod) != nil", "Test", reconciler},
 		{"a field that another client keeps changing is corrected without a pause", "wait",
 			"c.count < 2", "c.count < 1000", "TestConverge_correctsContestedFieldLessOften", reconciler},
 		{"a new child is merged into an existing object", "applyChild",
