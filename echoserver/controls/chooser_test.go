@@ -106,6 +106,9 @@ func TestChooser_rejectsInvalidControls(t *testing.T) {
 			t.Errorf("%q: %v", headers, err)
 		}
 	}
+	if _, err := chosen(Safe, "/?echo.percentage=50", "X-Echo-Percentage", "30"); err == nil {
+		t.Error("only percentage, by query and by header, is accepted")
+	}
 	for target, why := range map[string]string{
 		"/?echo.connection=close":                 `echo.connection: "close" is neither reset nor truncate`,
 		"/?echo.connection=reset&echo.status=503": "connection reset sends no response, so it cannot be combined with status",

@@ -113,7 +113,7 @@ func (c *Controls) checkRequestedFault() error {
 	if c.requests("failures") && !c.requests("status", "delay", "connection") {
 		c.Status = http.StatusServiceUnavailable
 	}
-	if c.requests("percentage") && len(c.requested.names) == 1 {
+	if c.requests("percentage") && !slices.ContainsFunc(c.requested.names, func(name string) bool { return name != "percentage" }) {
 		return errors.New("percentage requires another control, such as status=503, which then applies to this share of requests")
 	}
 	return nil
