@@ -47,8 +47,8 @@ var _ = Describe("a disconnected cluster", Label("all"), func() {
 			run(ctx, commands)
 		}
 		expectSucceeded(ctx, version(0))
-		createEcho(ctx, "default")
-		waitReady(ctx, "default")
+		realcluster.CreateSample(ctx, "default")
+		realcluster.AwaitSample(ctx, "default")
 	}, SpecTimeout(15*time.Minute))
 })
 

@@ -11,16 +11,16 @@ import (
 
 var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), func(ctx SpecContext, recovery func() string) {
 	run(ctx, installation(version(1)))
-	createEcho(ctx, "default")
-	waitReady(ctx, "default")
-	before, prober := echoPods(ctx), startProber(ctx)
+	realcluster.CreateSample(ctx, "default")
+	realcluster.AwaitSample(ctx, "default")
+	before, prober := realcluster.SamplePods(ctx), realcluster.ProbeSample(ctx)
 
 	By("upgrading to the broken version")
 	pointCatalogAt(ctx, version(2))
 	Eventually(tryKubectl).WithContext(ctx).WithTimeout(20*time.Minute).
 		WithArguments("get", "csv", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase};{end}").
 		Should(ContainSubstring("echo-operator.v" + version(2) + " Failed"))
-	Expect(echoPods(ctx)).To(Equal(before))
+	Expect(realcluster.SamplePods(ctx)).To(Equal(before))
 	Expect(kubectl(ctx, "get", "deployment/echo-operator-controller-manager", "-o", "jsonpath={.status.readyReplicas}")).To(Equal("1"),
 		"one old replica of the operator continues to run")
 
@@ -35,8 +35,8 @@ var _ = DescribeTable("an upgrade to an operator that crashes", Label("all"), fu
 	By("recovering")
 	run(ctx, recovery())
 	expectSucceeded(ctx, version(3))
-	waitReady(ctx, "default")
-	Eventually(echoPods).WithContext(ctx).ShouldNot(Equal(before))
+	realcluster.AwaitSample(ctx, "default")
+	Eventually(realcluster.SamplePods).WithContext(ctx).ShouldNot(Equal(before))
 	seen := prober.Stop(ctx)
 	Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 	uninstall(ctx)

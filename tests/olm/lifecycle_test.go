@@ -36,8 +36,8 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("runs an Echo that responds", func(ctx SpecContext) {
-		createEcho(ctx, "default")
-		waitReady(ctx, "default")
+		realcluster.CreateSample(ctx, "default")
+		realcluster.AwaitSample(ctx, "default")
 		seen := realcluster.StartProber(ctx, "default", "http://test-echo.default.svc", "--count=200", "--pods=2").Finish(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)
 		Expect(seen.Pods).To(HaveLen(2))
@@ -86,11 +86,11 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 
 	// The OpenShift console opens its editor with the first example, which must therefore not contain a status.
 	It("passes scorecard, with the missing status of the first example as the only suggestion", Label("scorecard"), func(ctx SpecContext) {
-		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", released(version(0), "bundle"))
+		command := exec.CommandContext(ctx, "tests/olm/run-scorecard", realcluster.ReleasedFile(version(0), "bundle"))
 		command.Dir = "../.."
 		output, err := command.CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), string(output))
-		config, err := os.ReadFile(released(version(0), "bundle/tests/scorecard/config.yaml"))
+		config, err := os.ReadFile(realcluster.ReleasedFile(version(0), "bundle/tests/scorecard/config.yaml"))
 		Expect(err).NotTo(HaveOccurred())
 		tests := strings.Count(string(config), "entrypoint:")
 		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
@@ -115,17 +115,17 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("is upgraded automatically from a catalog, and upgrades the echo servers, without dropping requests", func(ctx SpecContext) {
-		before := echoPods(ctx)
+		before := realcluster.SamplePods(ctx)
 		image, err := realcluster.SampleImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		prober := startProber(ctx)
+		prober := realcluster.ProbeSample(ctx)
 		// These commands give the first version a sample with a different title, and a sample that the second version lacks.
 		run(ctx, `kubectl patch consoleyamlsample echo-operator-example-full --type=merge -p '{"spec": {"title": "Old"}}'
 			kubectl get consoleyamlsample echo-operator-example-full -o yaml | sed 's/^  name: .*/  name: echo-operator-dropped/' | kubectl create -f -`)
 		publish(ctx, version(1))
 		expectSucceeded(ctx, version(1))
 		realcluster.AwaitSampleImage(ctx, And(HavePrefix("quay.io/echo-operator/echo-server@"), Not(Equal(image))))
-		Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
+		Eventually(func(ctx context.Context) []string { return strings.Fields(realcluster.SamplePods(ctx)) }).WithContext(ctx).
 			Should(SatisfyAll(HaveLen(2), Not(ContainElement(BeElementOf(strings.Fields(before))))), "the old pods must have drained")
 		seen := prober.Stop(ctx)
 		Expect(seen.Failed).To(BeZero(), "%v", seen.Errors)

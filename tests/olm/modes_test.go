@@ -20,10 +20,10 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 		}
 		run(ctx, changed(installation(version(0)), "spec: {}", "spec: {targetNamespaces: ["+strings.Join(targets, ", ")+"]}"))
 
-		createEcho(ctx, "echo-others")
+		realcluster.CreateSample(ctx, "echo-others")
 		for _, target := range targets {
-			createEcho(ctx, target)
-			waitReady(ctx, target)
+			realcluster.CreateSample(ctx, target)
+			realcluster.AwaitSample(ctx, target)
 			Expect(mayCreateDeployments(ctx, target)).To(BeTrue(), target)
 		}
 		Expect(realcluster.Kubectl(ctx, "get", "echo/test-echo", "-n", "echo-others", "-o", "jsonpath={.status}{.metadata.finalizers}")).To(
@@ -42,7 +42,7 @@ var _ = Describe("an OperatorGroup", Label("all"), func() {
 	It("with its own namespace, whose deletion reports what it waits for, and completes as documented", func(ctx SpecContext) {
 		run(ctx, changed(installation(version(0)), "spec: {}", "spec: {targetNamespaces: ["+operatorNamespace+"]}"))
 		realcluster.KubectlInput(ctx, checkedEcho, "apply", "-n", operatorNamespace, "-f", "-")
-		waitReady(ctx, operatorNamespace)
+		realcluster.AwaitSample(ctx, operatorNamespace)
 		kubectl(ctx, "run", "owner", "--image=quay.io/echo-operator/echo-server:v"+version(0), "--labels=echoes.example.com/companion=test-echo")
 		kubectl(ctx, "wait", "--for=condition=Ready", "pod/owner", waitTimeout)
 		Eventually(tryKubectl).WithContext(ctx).WithArguments("get", "pods", "-o", "name",

@@ -18,7 +18,7 @@ var _ = Describe("an operator that was uninstalled before its Echoes", Label("al
 		kubectl(ctx, "delete", "subscription,csv", "--all")
 		awaitOperatorGone(ctx)
 
-		prober := startProber(ctx)
+		prober := realcluster.ProbeSample(ctx)
 		Expect(prober.Stop(ctx).Failed).To(BeZero(), "the echo servers must still respond")
 		expectEchoesLetGo(ctx, pod)
 		uninstall(ctx)
@@ -33,9 +33,9 @@ const foreignFinalizer = "example.org/kept"
 // Echo's deletion.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
-	createEcho(ctx, "default")
-	waitReady(ctx, "default")
-	pod := strings.Fields(echoPods(ctx))[0]
+	realcluster.CreateSample(ctx, "default")
+	realcluster.AwaitSample(ctx, "default")
+	pod := strings.Fields(realcluster.SamplePods(ctx))[0]
 	realcluster.Kubectl(ctx, "patch", "echo/test-echo", "--type=json", "-p",
 		`[{"op": "add", "path": "/metadata/finalizers/0", "value": "`+foreignFinalizer+`"}]`)
 	realcluster.Kubectl(ctx, "patch", pod, "--type=json", "-p",

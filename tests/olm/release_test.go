@@ -104,7 +104,7 @@ func (r *reader) specs() {
 func (r *reader) run(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	for _, version := range []string{version(0), version(1), "$version"} {
-		page := released(version) + "/"
+		page := realcluster.ReleasedFile(version) + "/"
 		commands = strings.NewReplacer("cat "+page, "cat ", "apply --server-side -f "+page, "apply --server-side -f ").Replace(commands)
 	}
 	names := realcluster.Documented(version(0), installPage, "## Names in the commands")
@@ -187,10 +187,10 @@ func (r *reader) expectSigned(ctx context.Context) {
 // changeVersion changes the operator's version while requests are being sent, and waits until all pods of the Echo have been replaced.
 func (r *reader) changeVersion(ctx context.Context, change func()) {
 	GinkgoHelper()
-	image, pods, prober := sampleImage(ctx), strings.Fields(echoPods(ctx)), startProber(ctx)
+	image, pods, prober := sampleImage(ctx), strings.Fields(realcluster.SamplePods(ctx)), realcluster.ProbeSample(ctx)
 	change()
 	realcluster.AwaitSampleImage(ctx, And(HavePrefix("quay.io/echo-operator/echo-server@"), Not(Equal(image))))
-	Eventually(func(ctx context.Context) []string { return strings.Fields(echoPods(ctx)) }).WithContext(ctx).
+	Eventually(func(ctx context.Context) []string { return strings.Fields(realcluster.SamplePods(ctx)) }).WithContext(ctx).
 		Should(And(HaveLen(2), Not(ContainElement(BeElementOf(pods)))), "the old pods must have drained")
 	seen := prober.Stop(ctx)
 	AddReportEntry("requests", seen.Requests)

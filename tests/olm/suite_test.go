@@ -57,14 +57,15 @@ var _ = ReportAfterSuite("the time of each step", func(report Report) {
 	}
 })
 
-// version and released are short names for functions that all release suites share.
+// version and changed are short names for functions that all release suites share.
 func version(order int) string {
 	GinkgoHelper()
 	return realcluster.ReleasedVersion(order)
 }
 
-func released(version string, path ...string) string {
-	return realcluster.ReleasedFile(version, path...)
+func changed(text, from, to string) string {
+	GinkgoHelper()
+	return realcluster.Changed(text, from, to)
 }
 
 // installation returns the documented commands that install a version from a catalog that has no later versions.
@@ -77,11 +78,6 @@ func installation(version string) string {
 func upgradeByOLM(version string) string {
 	GinkgoHelper()
 	return changed(realcluster.Documented(version, installPage, "## Upgrading with OLM"), "version=1.2.3", "version="+version)
-}
-
-func changed(text, from, to string) string {
-	GinkgoHelper()
-	return realcluster.Changed(text, from, to)
 }
 
 // withoutWaiting returns the commands of an installation, but omits the commands that wait.
@@ -111,26 +107,6 @@ func kubectl(ctx context.Context, arguments ...string) string {
 // tryKubectl is like kubectl, but returns an error instead of failing the test, so that Eventually can retry the command.
 func tryKubectl(ctx context.Context, arguments ...string) (string, error) {
 	return realcluster.TryKubectl(ctx, append([]string{"-n", operatorNamespace}, arguments...)...)
-}
-
-func createEcho(ctx context.Context, namespace string) {
-	GinkgoHelper()
-	realcluster.CreateSample(ctx, namespace)
-}
-
-func waitReady(ctx context.Context, namespace string) {
-	GinkgoHelper()
-	realcluster.AwaitSample(ctx, namespace)
-}
-
-func startProber(ctx context.Context) realcluster.Prober {
-	GinkgoHelper()
-	return realcluster.ProbeSample(ctx)
-}
-
-func echoPods(ctx context.Context) string {
-	GinkgoHelper()
-	return realcluster.SamplePods(ctx)
 }
 
 // expectSucceeded waits until only the given version is installed.

@@ -54,7 +54,7 @@ func DrawValue(t *rapid.T, f Field) any {
 	case len(f.Schema.Enum) > 0:
 		return strings.Trim(string(rapid.SampledFrom(f.Schema.Enum).Draw(t, "enum").Raw), `"`)
 	case f.Schema.XIntOrString:
-		return rapid.SampledFrom(quantities()).Draw(t, "quantity")
+		return rapid.SampledFrom([]any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}).Draw(t, "quantity")
 	}
 	switch f.Schema.Type {
 	case "boolean":
@@ -62,7 +62,7 @@ func DrawValue(t *rapid.T, f Field) any {
 	case "integer":
 		return drawInteger(t, f)
 	case "string":
-		return drawString(t, f)
+		return rapid.SampledFrom(stringsOf(f.Path)).Draw(t, "string")
 	case "array":
 		return drawList(t, f, rapid.IntRange(0, 2).Draw(t, "length"))
 	default:
@@ -73,24 +73,13 @@ func DrawValue(t *rapid.T, f Field) any {
 func drawInteger(t *rapid.T, f Field) int64 {
 	values := slices.Clone(integersOf(f.Path[len(f.Path)-1]))
 	if f.Path[0] != "replicas" { // the operator rejects most replica counts
-		values = append(values, limitsOf(f.Schema)...)
-	}
-	return rapid.SampledFrom(values).Draw(t, "integer")
-}
-
-// limitsOf returns a schema's minimum and maximum, if any.
-func limitsOf(s *Schema) []int64 {
-	var limits []int64
-	for _, limit := range []*float64{s.Minimum, s.Maximum} {
-		if limit != nil {
-			limits = append(limits, int64(*limit))
+		for _, limit := range []*float64{f.Schema.Minimum, f.Schema.Maximum} {
+			if limit != nil {
+				values = append(values, int64(*limit))
+			}
 		}
 	}
-	return limits
-}
-
-func drawString(t *rapid.T, f Field) string {
-	return rapid.SampledFrom(stringsOf(f.Path)).Draw(t, "string")
+	return rapid.SampledFrom(values).Draw(t, "integer")
 }
 
 // drawList draws a list with at most the given number of items. It omits items that have the same key as an earlier item.

@@ -4,16 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 )
 
 // The schema does not express all of Kubernetes' requirements. Therefore, the functions below list values that Kubernetes accepts, and a
 // few values that it rejects.
-
-func quantities() []any {
-	return []any{"1", "100m", "0.0005", "64Mi", "1Gi", "1e3", "0", int64(2), "1500m"}
-}
 
 // stringsByField returns values for string fields, keyed by the last part or parts of the field's path.
 func stringsByField() map[string][]string {
@@ -187,26 +182,11 @@ func AddRequired(spec map[string]any) {
 
 // addToFaults adds an effect to each fault that has none.
 func addToFaults(spec map[string]any) {
-	faults, _, _ := unstructured.NestedSlice(spec, "response", "faults") // a copy
+	response, _ := spec["response"].(map[string]any)
+	faults, _ := response["faults"].([]any)
 	for _, fault := range faults {
 		if fault, given := fault.(map[string]any); given && fault["statusCode"] == nil && fault["connection"] == nil {
 			fault["connection"] = "Truncate"
 		}
 	}
-	if len(faults) > 0 {
-		Put(spec, []string{"response", "faults"}, faults)
-	}
-}
-
-// Put sets a field, and creates the missing objects that contain the field.
-func Put(in map[string]any, path []string, value any) {
-	for _, part := range path[:len(path)-1] {
-		next, _ := in[part].(map[string]any)
-		if next == nil {
-			next = map[string]any{}
-			in[part] = next
-		}
-		in = next
-	}
-	in[path[len(path)-1]] = value
 }
