@@ -50,10 +50,9 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 	return r.finish(ctx, "check", &r.failures, request.NamespacedName, next, failure)
 }
 
-// hasChecks reports whether an object is an Echo that has or had checks.
-func hasChecks(object client.Object) bool {
-	echo, ok := object.(*v1.Echo)
-	return ok && len(echo.Spec.Checks)+len(echo.Status.Checks) > 0
+// hasChecks reports whether an Echo has or had checks.
+func hasChecks(echo client.Object) bool {
+	return len(echo.(*v1.Echo).Spec.Checks)+len(echo.(*v1.Echo).Status.Checks) > 0
 }
 
 // reconcileEcho brings an Echo's CronJobs to their desired state. Even if that fails, reconcileEcho writes the results of the last runs. It
@@ -138,9 +137,7 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 	cronJob, _ := live.(*batchv1.CronJob)
 	if cronJob != nil {
 		seen.Applied = objects.AppliedAt(cronJob)
-		if last := cronJob.Status.LastScheduleTime; last != nil {
-			seen.Scheduled = last.Time
-		}
+		seen.Scheduled = cmp.Or(cronJob.Status.LastScheduleTime, &metav1.Time{}).Time
 		if seen.LacksPod(echo, check, r.Now()) {
 			seen.Blocked = r.tryPod(ctx, cronJob)
 		}
@@ -199,7 +196,7 @@ func (r *CheckReconciler) prune(ctx context.Context, echo *v1.Echo, gone map[str
 		switch {
 		case err != nil:
 			return err
-		case live == nil || !metav1.IsControlledBy(live, echo):
+		case live == nil || !metav1.IsControlledBy(live, echo) || !live.GetDeletionTimestamp().IsZero(): // starts no more runs
 			gone[former] = true
 			continue
 		}

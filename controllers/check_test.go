@@ -174,6 +174,15 @@ func TestCheckReconciler_reportsHeldCronJob(t *testing.T) {
 		HavePrefix("The check cannot run. The CronJob "+pathCronJob+" is being deleted, but still has the finalizer example.org/theirs."))))
 }
 
+func TestPrune_forgetsCheckWhoseCronJobIsBeingDeleted(t *testing.T) {
+	echo := StoredEcho(func(e *v1.Echo) { e.Status.Checks = []v1.EchoCheckStatus{{Name: "path"}} })
+	job := ownedCronJob(echo)
+	job.DeletionTimestamp, job.Finalizers = new(metav1.Now()), []string{"example.org/theirs"}
+	if _, named, next := reconcileChecks(t, New(t, echo, job)); len(named) > 0 || next.RequeueAfter != 0 {
+		t.Errorf("the status names %v, and the next reconcile is in %s", named, next.RequeueAfter)
+	}
+}
+
 // TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks covers a CronJob whose label another client removed.
 func TestReconcile_deletesCronJobOfRefusedCheckThatTheCacheLacks(t *testing.T) {
 	echo := checkedEcho(func(e *v1.Echo) { e.Spec.Checks[0].URL = "http://elsewhere" })

@@ -36,6 +36,7 @@ func (w *childWriter) ensure(ctx context.Context, c objects.Child, live client.O
 		return nil, w.remove(ctx, live)
 	}
 	if live != nil {
+		recreated := c
 		if c.MergeLive != nil {
 			c.Desired = c.MergeLive(c.Desired, live)
 		}
@@ -46,7 +47,7 @@ func (w *childWriter) ensure(ctx context.Context, c objects.Child, live client.O
 		case difference.None || w.allows != nil && !w.allows(difference.Field):
 			return live, nil
 		case difference.Replace:
-			return nil, w.replace(ctx, c, live)
+			return nil, w.replace(ctx, recreated, live)
 		}
 		if err := w.reclaim(ctx, c, difference.Renamed); err != nil {
 			return nil, err
@@ -86,14 +87,14 @@ func (w *childWriter) reclaim(ctx context.Context, c objects.Child, renamed *fie
 	return nil
 }
 
-// replace deletes a child that must be recreated, unless the API server would reject the new child. The deletion event starts the reconcile
-// that creates the new child.
+// replace deletes a child that must be recreated, unless the API server would reject the new child, or a webhook does not respond. The
+// deletion event starts the reconcile that creates the new child.
 func (w *childWriter) replace(ctx context.Context, c objects.Child, live client.Object) error {
 	if c.Recreate != nil && live.GetDeletionTimestamp().IsZero() { // other children are replaced only to remove another client's list items
 		// Admission precedes the response that the object already exists.
 		err := w.client.Create(ctx, c.Desired.DeepCopy(), client.DryRunAll, client.FieldOwner(objects.FieldOwner))
 		forbidden := apierrors.IsForbidden(err) && !status.IsQuotaExceeded(err) // the old child counts against the quota
-		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) {
+		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) || apierrors.IsInternalError(err) {
 			return &objects.RequestError{Action: "replaced", Kind: c.Kind, Key: c.Key, Err: err}
 		}
 	}

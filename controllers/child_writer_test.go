@@ -52,6 +52,7 @@ func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 		"a quota of one":    {apierrors.NewForbidden(services, "x", errors.New("exceeded quota: q")), deleted},
 		"it exists":         {apierrors.NewAlreadyExists(services, "x"), deleted},
 		"no response":       {errors.New("no"), deleted},
+		"a webhook is down": {apierrors.NewInternalError(errors.New("failed calling webhook")), nil},
 		"no dry run":        {apierrors.NewBadRequest("the webhook does not support dry run"), deleted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,13 @@ func TestChildWriter_replacesOnlyIfAccepted(t *testing.T) {
 					asked = slices.Concat(options.DryRun, []string{object.GetNamespace() + "/" + object.GetName()})
 					return c.answer
 				}})
-			if _, err := writer.ensure(t.Context(), service(t), live); (err == nil) != (c.writes != nil) ||
+			child := service(t)
+			child.MergeLive = func(desired *unstructured.Unstructured, _ client.Object) *unstructured.Unstructured {
+				merged := desired.DeepCopy()
+				merged.SetName("merged")
+				return merged
+			}
+			if _, err := writer.ensure(t.Context(), child, live); (err == nil) != (c.writes != nil) ||
 				c.writes == nil && !errors.Is(err, c.answer) {
 				t.Errorf("got %v", err)
 			}
@@ -91,7 +98,7 @@ func service(t *testing.T) objects.Child {
 	t.Helper()
 	all, err := objects.Desired(StoredEcho(), objects.Config{Images: objects.Images{EchoServer: "i"}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return all[0]
+	return all[slices.IndexFunc(all, func(c objects.Child) bool { return c.Kind == "Service" })]
 }
 
 func TestApplyChild_forcesOnlyExistingObjects(t *testing.T) {

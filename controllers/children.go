@@ -109,7 +109,7 @@ func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensu
 	}
 	var err error
 	c.after, err = writer.ensure(ctx, c.child, c.before)
-	if corrected != "" && c.after != nil && c.after != c.before {
+	if corrected != "" && err == nil && c.after != c.before && c.before.GetDeletionTimestamp().IsZero() {
 		r.corrections.corrected(echo, corrected, r.Now())
 	}
 	if c.existed() || !apierrors.IsConflict(err) {

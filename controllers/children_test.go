@@ -117,6 +117,27 @@ func TestConverge_correctsContestedFieldLessOften(t *testing.T) {
 	g.Expect(corrections()).To(Equal(before+1), "a new spec is applied at once")
 }
 
+// TestConverge_replacesContestedServiceLessOften gives each new Service another load balancer class, as a webhook may do.
+func TestConverge_replacesContestedServiceLessOften(t *testing.T) {
+	g := NewWithT(t)
+	echo := StoredEcho(func(e *v1.Echo) {
+		e.Spec.Service.Type, e.Spec.Service.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, "example.com/ours"
+	})
+	w := New(t, echo)
+	now := w.Dependencies.Now()
+	w.Dependencies.Now = func() time.Time { return now }
+	r := echoReconciler(w)
+	for range 600 {
+		theirs := OwnedService(echo)
+		theirs.Spec.Type, theirs.Spec.LoadBalancerClass = corev1.ServiceTypeLoadBalancer, new("example.com/theirs")
+		_ = w.Server.Create(t.Context(), theirs) // if it was deleted
+		g.Expect(r.reconcile(t.Context(), w.Current(t))).Error().NotTo(HaveOccurred())
+		w.Events() // makes room for more
+		now = now.Add(time.Second)
+	}
+	g.Expect(strings.Count(strings.Join(w.Writes, "|"), "delete x")).To(And(BeNumerically(">", 2), BeNumerically("<=", 10)))
+}
+
 func TestReadOwned(t *testing.T) {
 	echo := StoredEcho()
 	foreign := &corev1.Service{Namespace: "ns", Name: "x"}

@@ -229,7 +229,7 @@ func TestReconcile_eachWriteThatFails(t *testing.T) {
 		e.Spec.Ingress = &v1.EchoIngress{Enabled: new(true), Host: "echo.example.com"}
 		e.Spec.NetworkPolicy = &v1.EchoNetworkPolicy{Enabled: new(true)}
 	})
-	all := []string{"patch x", "apply Service", "apply Deployment", "delete x", "apply Ingress", "apply NetworkPolicy"}
+	all := []string{"patch x", "apply NetworkPolicy", "apply Service", "apply Deployment", "delete x", "apply Ingress"}
 	for i, write := range all {
 		t.Run(write, func(t *testing.T) {
 			g := NewWithT(t)

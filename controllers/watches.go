@@ -121,9 +121,7 @@ func sinceStart() predicate.Predicate {
 // updated selects the updates for which a function returns true, and all events that are not updates.
 func updated[T client.Object](differs func(before, after T) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(T)
-		after, ok2 := e.ObjectNew.(T)
-		return !ok || !ok2 || differs(before, after)
+		return differs(e.ObjectOld.(T), e.ObjectNew.(T))
 	}}
 }
 

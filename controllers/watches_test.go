@@ -79,9 +79,8 @@ func TestPodUpdated(t *testing.T) {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: phase, PodIP: address}}
 	}
 	Updates{
-		"an address":   {pod(corev1.PodRunning, ""), pod(corev1.PodRunning, "10.0.0.1"), false},
-		"failed":       {pod(corev1.PodRunning, ""), pod(corev1.PodFailed, ""), true},
-		"another kind": {&corev1.Service{}, &corev1.Service{}, true},
+		"an address": {pod(corev1.PodRunning, ""), pod(corev1.PodRunning, "10.0.0.1"), false},
+		"failed":     {pod(corev1.PodRunning, ""), pod(corev1.PodFailed, ""), true},
 	}.Check(t, podUpdated(status.PodDiffers))
 }
 

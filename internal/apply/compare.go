@@ -2,6 +2,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -94,6 +95,15 @@ func compare(path fieldpath.Path, owned *fieldpath.Set, desired, live any) (diff
 			visit(element)
 		}
 	})
+	if wants, isList := desired.([]any); same && isList && *cmp.Or(path[len(path)-1].FieldName, new("")) == "env" {
+		// The order matters, because a variable can refer only to those before it.
+		items, _ := live.([]any)
+		name := func(item any) any { return item.(map[string]any)["name"] }
+		position := func(want any) int {
+			return slices.IndexFunc(items, func(item any) bool { return name(item) == name(want) })
+		}
+		differs, same = path, slices.IsSortedFunc(wants, func(a, b any) int { return position(a) - position(b) })
+	}
 	if !same || reached == size(desired) {
 		return differs, same
 	}

@@ -87,6 +87,7 @@ func TestCompare_detectsForeignEdits(t *testing.T) {
 		"a constraint's selector": byPod(func(p *corev1.PodSpec) { p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["more"] = "narrow" }),
 		"the name of a container": byPod(func(p *corev1.PodSpec) { p.Containers[0].Name = "renamed" }),
 		"the name of a variable":  byPod(func(p *corev1.PodSpec) { p.Containers[0].Env[0].Name = "RENAMED" }),
+		"the order of variables":  byPod(func(p *corev1.PodSpec) { slices.Reverse(p.Containers[0].Env) }),
 		"an argument":             byPod(func(p *corev1.PodSpec) { p.Containers[0].Args = append(p.Containers[0].Args, "-x") }),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,11 +5,11 @@ package kinds
 // Table returns the kinds that the operator creates.
 func Table() []Kind {
 	return []Kind{
+		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Resource: "networkpolicies", Named: true, Kept: []string{"spec"}},
 		{Group: "", Version: "v1", Kind: "Service", Resource: "services", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "apps", Version: "v1", Kind: "Deployment", Resource: "deployments", Named: true, Kept: []string{}},
 		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Resource: "poddisruptionbudgets", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Resource: "ingresses", Named: true, Kept: []string{"spec", "status"}},
-		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Resource: "networkpolicies", Named: true, Kept: []string{"spec"}},
 		{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "BackendTLSPolicy", Resource: "backendtlspolicies", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute", Resource: "httproutes", Named: true, Kept: []string{"spec", "status"}},
 		{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute", Resource: "grpcroutes", Named: true, Kept: []string{"spec", "status"}},

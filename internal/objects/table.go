@@ -46,7 +46,9 @@ type Kind struct {
 func Table() []Kind {
 	gateways := GatewayGroupVersion()
 	const whole = "spec status"
-	return []Kind{
+	return []Kind{ // the NetworkPolicy is first, so that pods never run without it
+		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), Field: "spec.networkPolicy", Kept: "spec",
+			NewObject: empty[networkingv1.NetworkPolicy], build: networkPolicy, refine: noEgress},
 		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Field: "spec.service", Kept: whole,
 			NewObject: empty[corev1.Service], build: service, refine: refineService},
 		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Field: "the spec",
@@ -55,8 +57,6 @@ func Table() []Kind {
 			NewObject: empty[policyv1.PodDisruptionBudget], build: disruptionBudget},
 		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Field: "spec.ingress", Kept: whole,
 			NewObject: empty[networkingv1.Ingress], build: ingress, refine: refineIngress},
-		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), Field: "spec.networkPolicy", Kept: "spec",
-			NewObject: empty[networkingv1.NetworkPolicy], build: networkPolicy, refine: noEgress},
 		{GroupVersionKind: gateways.WithKind(BackendTLSPolicyKind), Field: "spec.gateway.backendTLS", Kept: whole, Optional: true,
 			NewObject: empty[gatewayv1.BackendTLSPolicy], build: backendTLSPolicy},
 		{GroupVersionKind: gateways.WithKind(HTTPRouteKind), Field: "spec.gateway", Kept: whole, Optional: true,

@@ -63,6 +63,9 @@ func TestDesired_returnsDesiredChildren(t *testing.T) {
 	}
 	minimal := support.Echo("ns", "x", func(e *v1.Echo) { e.UID = "1234" })
 	everything := support.Echo("ns", "x", support.EveryField, monitored)
+	if first, _ := Desired(minimal, config); first[0].Kind != "NetworkPolicy" {
+		t.Error("pods would run before their NetworkPolicy exists")
+	}
 	one := func(child Child, err error) ([]Child, error) { return []Child{child}, err }
 	for name, made := range map[string]func() ([]Child, error){
 		"minimal": func() ([]Child, error) { return Desired(minimal, config) },

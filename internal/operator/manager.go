@@ -52,6 +52,8 @@ const (
 	eventReporter = "echo-operator"
 	// lastWritesTimeout is the time in which a request and its response cross the network if each takes at most 1 s.
 	lastWritesTimeout = 2 * time.Second
+	// longestWrite limits the time for a write and its response, as for a reconcile.
+	longestWrite = time.Minute
 	// shutdownTimeout leaves time to release the lease and to send the last spans within the 10 s in which the operator must stop.
 	shutdownTimeout = 6 * time.Second
 	// lastSpansTimeout limits the time for sending the last spans after the shutdown, when no client is waiting.
@@ -205,7 +207,7 @@ func (f finishWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Context().Err() != nil {
 		return f.next.RoundTrip(r)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), longestWrite)
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(lastWritesTimeout, cancel) })()
 	return f.next.RoundTrip(r.WithContext(ctx))
 }

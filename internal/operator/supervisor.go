@@ -119,16 +119,13 @@ func (w *apiWatch) next(now time.Time) time.Time {
 func (w *apiWatch) look(ctx context.Context, now time.Time) string {
 	before, _ := w.seen.Swap("").(string)
 	missed, isRequired := w.missed.Swap(false) || before != "", w.required(ctx)
-	offer, err := w.ask(ctx, slices.DeleteFunc(slices.Clone(w.kinds), func(kind optionalKind) bool {
+	offer, _ := w.ask(ctx, slices.DeleteFunc(slices.Clone(w.kinds), func(kind optionalKind) bool {
 		used := missed && w.start[kind.GroupVersionKind].access == usable
 		return !used && !isRequired(kind)
 	}))
-	if err != nil { // not a change: the cluster may serve the kinds
-		return ""
-	}
 	var changes []string
 	for kind, found := range offer {
-		if was := w.start[kind].access; was != found.access {
+		if was := w.start[kind].access; was != found.access && found.access != unknown {
 			changes = append(changes, fmt.Sprintf("%s: %s at startup, %s now", kind.GroupKind(), was, found.access))
 		}
 	}

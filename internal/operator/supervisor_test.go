@@ -212,7 +212,7 @@ func TestLook(t *testing.T) {
 func TestLook_describesEachChange(t *testing.T) {
 	w := &apiWatch{period: time.Minute, start: findings{route(): {access: usable}, gate(): {access: forbidden}}, required: required()}
 	w.ask = func(context.Context, []optionalKind) (findings, error) {
-		return findings{route(): {access: notServed}, gate(): {access: usable}}, nil
+		return findings{route(): {access: notServed}, gate(): {access: usable}, schema.FromAPIVersionAndKind("v1", "Pod"): {access: unknown}}, errors.New("pods: no response")
 	}
 	w.look(t.Context(), begin())
 	NewWithT(t).Expect(w.look(t.Context(), begin())).To(

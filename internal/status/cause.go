@@ -110,9 +110,6 @@ func missingServiceAccount(message string) string {
 	return name
 }
 
-// maxNodes is the maximum number of nodes that a status names.
-const maxNodes = 50
-
 // NodeDeleted names the problem with a node that no longer exists.
 const NodeDeleted = "Deleted"
 
@@ -175,12 +172,12 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of each node's problems. The result includes at most the first maxNodes nodes with problems, in
+// nodeProblems returns the names of each node's problems. The result includes at most the first maxNames nodes with problems, in
 // alphabetical order.
 func nodeProblems(nodes map[string]Node) []v1.EchoNodeProblems {
 	var named []v1.EchoNodeProblems
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		if problems := ProblemNames(nodes[name].Problems); problems != nil && len(named) < maxNodes {
+		if problems := ProblemNames(nodes[name].Problems); problems != nil && len(named) < maxNames {
 			named = append(named, v1.EchoNodeProblems{Name: name, Problems: problems})
 		}
 	}

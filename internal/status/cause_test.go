@@ -317,11 +317,11 @@ func TestPodsByNode(t *testing.T) {
 
 func TestNodeProblems_isBounded(t *testing.T) {
 	nodes := map[string]Node{"well": {1, nil}}
-	for i := range maxNodes + 10 {
+	for i := range maxNames + 10 {
 		nodes[fmt.Sprintf("n-%03d", i)] = Node{1, ProblemsOf(nil)}
 	}
 	got := nodeProblems(nodes)
-	if len(got) != maxNodes || !slices.Equal(v1.ProblemsOf(got, "n-000"), []string{"Deleted"}) {
+	if len(got) != maxNames || !slices.Equal(v1.ProblemsOf(got, "n-000"), []string{"Deleted"}) {
 		t.Errorf("got %d: %v", len(got), got)
 	}
 	NewWithT(t).Expect(nodeTransitions(got, nodeProblems(nodes), nodes)).To(BeNil(), "nodes beyond the limit are reported again and again")

@@ -54,15 +54,22 @@ func (r CheckRuns) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) b
 	return late && !r.hasRunSince(&was) && len(r.podsOfLast()) == 0
 }
 
+// next returns the time of a check's next run after another time, or the zero time if there is none. Kubernetes rejects schedules that
+// contain TZ, with which cron can panic.
+func (r CheckRuns) next(check *v1.EchoCheck, after time.Time) (due time.Time) {
+	if !r.Applied.IsZero() && !strings.Contains(check.Schedule, "TZ") {
+		if schedule, err := cron.ParseStandard(check.Schedule); err == nil {
+			due = schedule.Next(after)
+		}
+	}
+	return due
+}
+
 // untilLate returns the time until the next run's Job should exist, or zero if no run is due. It computes the run in the operator's time
 // zone. The CronJob controller uses the same library, in its own time zone.
 func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
-	schedule, err := cron.ParseStandard(check.Schedule)
-	if err != nil || r.Applied.IsZero() { // a check with an invalid schedule has no CronJob
-		return 0
-	}
-	due := schedule.Next(now.Add(-patience))
-	if due.IsZero() { // the schedule never matches
+	due := r.next(check, now.Add(-patience))
+	if due.IsZero() {
 		return 0
 	}
 	return due.Add(patience).Sub(now)
@@ -78,13 +85,9 @@ func (r CheckRuns) overdue(echo *v1.Echo, check *v1.EchoCheck, last *metav1.Time
 	case r.Refused != (message.Problem{}):
 		return now
 	}
-	schedule, err := cron.ParseStandard(check.Schedule) // can panic if the schedule is invalid and the check therefore refused
-	if err != nil || r.Applied.IsZero() {
-		return time.Time{}
-	}
 	due := slices.MaxFunc([]time.Time{r.Applied, cmp.Or(last, &metav1.Time{}).Time}, time.Time.Compare)
 	for range 3 {
-		if due = schedule.Next(due); due.IsZero() { // the schedule never matches
+		if due = r.next(check, due); due.IsZero() {
 			return due
 		}
 	}
@@ -158,9 +161,12 @@ func lastRun(pods []*objects.Pod, hash string) (last *objects.Pod, ended *corev1
 			if end == nil || container.Name != objects.CheckContainer {
 				continue
 			}
+			if end = end.DeepCopy(); end.FinishedAt.IsZero() { // the kubelet lost the container
+				end.FinishedAt = pod.CreationTimestamp
+			}
 			if last == nil || cmp.Or(pod.CreationTimestamp.Compare(last.CreationTimestamp.Time),
 				end.FinishedAt.Compare(ended.FinishedAt.Time)) > 0 {
-				last, ended = pod, end.DeepCopy()
+				last, ended = pod, end
 			}
 		}
 	}

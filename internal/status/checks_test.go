@@ -341,6 +341,16 @@ func TestCheckRuns_ofOneSecond(t *testing.T) {
 	}
 }
 
+// TestCheckRuns_ofLostContainer covers a node that restarted during a run.
+func TestCheckRuns_ofLostContainer(t *testing.T) {
+	was := v1.EchoCheckStatus{Name: "path", Result: v1.CheckPassed, LastConclusiveTime: new(metav1.NewTime(checkTime.Add(-time.Hour)))}
+	lost := ended(0, 137, "")
+	lost.Containers[0].State.Terminated.FinishedAt = metav1.Time{}
+	if got, _ := evaluateCheck(checkedEcho(was), CheckRuns{Pods: []*objects.Pod{lost}}); got.Result != v1.CheckUnknown {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestCheckRuns_ofNodeWhoseClockIsAhead(t *testing.T) {
 	g := NewWithT(t)
 	early := shifted(6 * time.Hour)
@@ -426,6 +436,7 @@ func TestEvaluate_overdue(t *testing.T) {
 		"no CronJob yet":         {CheckRuns{}, time.Time{}, nil, time.Time{}},
 		"it cannot run":          {refused, hour, nil, checkTime.Add(10 * time.Second)},
 		"an invalid schedule":    {refused, hour, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "TZ=UTC" }, checkTime.Add(10 * time.Second)},
+		"not refused yet":        {CheckRuns{Applied: hour}, hour, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "TZ=UTC" }, time.Time{}},
 		"a day that never comes": {CheckRuns{Applied: hour}, hour, func(e *v1.Echo) { e.Spec.Checks[0].Schedule = "0 0 30 2 *" }, time.Time{}},
 		"paused":                 {refused, hour, func(e *v1.Echo) { e.Spec.Paused = true }, time.Time{}},
 		"no replicas":            {refused, hour, func(e *v1.Echo) { e.Spec.Replicas = new(int32(0)) }, time.Time{}},

@@ -319,7 +319,7 @@ func TestEvaluate_writesValidStatus(t *testing.T) {
 		}
 		checkMessage(t, status.Message)
 		for state, names := range status.Pods {
-			if len(names) > maxPodNames {
+			if len(names) > maxNames {
 				t.Errorf("%d pods are %s", len(names), state)
 			}
 		}

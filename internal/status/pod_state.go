@@ -10,8 +10,8 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-// maxPodNames is the maximum number of pod names that a status lists for each state.
-const maxPodNames = 50
+// maxNames is the maximum number of pods in a state, and of nodes, that a status names.
+const maxNames = 50
 
 // The status groups pods into these states.
 const (
@@ -77,7 +77,7 @@ func SortPods(pods []*objects.Pod) {
 	})
 }
 
-// podStates returns the names of pods, grouped by state. The names for each state are sorted, and there are at most maxPodNames of them. The
+// podStates returns the names of pods, grouped by state. The names for each state are sorted, and there are at most maxNames of them. The
 // result is never nil.
 func podStates(pods []*objects.Pod) map[string][]string {
 	states := map[string][]string{}
@@ -87,7 +87,7 @@ func podStates(pods []*objects.Pod) map[string][]string {
 	}
 	for state, names := range states {
 		slices.Sort(names)
-		states[state] = names[:min(len(names), maxPodNames)]
+		states[state] = names[:min(len(names), maxNames)]
 	}
 	return states
 }

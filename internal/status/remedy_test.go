@@ -245,6 +245,8 @@ func TestClassify(t *testing.T) {
 		"invalid":        {apierrors.NewInvalid(schema.GroupKind{}, "x", nil), &Failure{Reason: v1.ReasonInvalidSpec}},
 		"denied": {coded(400, `admission webhook "w.example.org" denied the request: no`),
 			&Failure{Reason: v1.ReasonForbidden, Transient: true}},
+		"unknown field": {coded(500, "failed to create typed patch object (ns/x; apps/v1, Kind=Deployment): .spec.new: field not declared in schema"),
+			&Failure{Reason: v1.ReasonInvalidSpec}},
 		"name taken": {&objects.NameConflictError{Kind: "Service", Name: "x"},
 			&Failure{Reason: v1.ReasonNameConflict, RetryAfter: time.Minute}},
 		"conflict":              {apierrors.NewConflict(things, "x", errors.New("old")), &Failure{Reason: v1.ReasonApplyFailed, Transient: true}},
