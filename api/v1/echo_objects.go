@@ -183,7 +183,7 @@ type EchoNetworkPolicy struct {
 
 // EchoMonitoring is the configuration of the PodMonitor.
 type EchoMonitoring struct {
-	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. The operator creates no PodMonitor for images other than its own echo server, or if the cluster does not serve the PodMonitor API. Defaults to false.
+	// enabled specifies whether to create a PodMonitor, so that Prometheus scrapes the echo servers and companions. The operator creates no PodMonitor if the cluster does not serve the PodMonitor API. With images other than the operator's echo server, there is nothing to scrape. Defaults to false.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Enabled",order=76,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled *bool `json:"enabled,omitempty"`

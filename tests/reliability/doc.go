@@ -9,6 +9,6 @@
 // With amnesia, the operator loses its in-memory state at random moments. This may increase the number of requests and reconciles, but must
 // change nothing else. If AMNESIA=SEED is set, all plans run with amnesia.
 //
-// By default, the tests run only the scenarios that create, change, or delete an Echo, and try single faults at each request. With
-// RELIABILITY=all, they try all scenarios and faults, and pairs of faults.
+// By default, the tests run all scenarios, also with amnesia, but try single faults only while an Echo is created, changed, and deleted. With
+// RELIABILITY=all, they try all faults in all scenarios, and pairs of faults.
 package reliability
