@@ -134,7 +134,8 @@ func stages(folder string, product []string) []stage {
 	all := []stage{
 		{"packages", goTest(folder)},
 		{"packages", goTest(product...)},
-		{"packages", goTest("-count=1", "./internal/process", "./echoserver/server")}, // build programs, which the cache does not notice
+		// The first two build programs, which the cache does not notice, and the last has the truth table, which -short leaves out.
+		{"packages", goTest("-count=1", "-short=false", "./internal/process", "./echoserver/server", "./pathcheck")},
 		{"sweep", goTest("./tests/reliability", "-timeout=30m")},
 		{"singles", []string{"go", "test", "-trimpath", "-failfast", "-timeout=0", "-run=TestSingleFaults", "./tests/reliability"}},
 		{"integration", []string{"tools/make/ginkgo", "6", "30m", "./tests/integration", "--fail-fast", "--no-color"}},
