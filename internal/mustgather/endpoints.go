@@ -28,7 +28,9 @@ const (
 
 // readEndpoints reads the operator's metrics. A port-forward is required, because the API server's proxy would not forward the token.
 func (g *gatherer) readEndpoints(ctx context.Context) {
-	operators := ofOperator(g.found[pods])
+	operators := slices.DeleteFunc(ofOperator(g.found[pods]), func(pod object) bool { // anyone can create a pod with the operator's labels
+		return g.operatorNamespace != "" && pod.GetNamespace() != g.operatorNamespace
+	})
 	if len(operators) == 0 {
 		return
 	}
@@ -45,7 +47,7 @@ func (g *gatherer) readEndpoints(ctx context.Context) {
 }
 
 // token returns the token to send to the operator. A person's token is never returned, because it may grant more rights than the operator
-// should have. A pod's token may be returned, because it expires with the pod.
+// should have. A pod's token, which expires with the pod, is returned only if the user says in which namespace the operator runs.
 func (g *gatherer) token(ctx context.Context) (string, error) {
 	namespace, name, given := strings.Cut(g.metricsAccount, "/")
 	switch {
@@ -56,10 +58,11 @@ func (g *gatherer) token(ctx context.Context) (string, error) {
 			return "", err
 		}
 		return request.Status.Token, nil
-	case g.config.BearerTokenFile == podToken:
+	case g.config.BearerTokenFile == podToken && g.operatorNamespace != "":
 		return g.config.BearerToken, nil
 	}
-	return "", errors.New("a person's token is not sent to the operator: name a service account with --metrics-account=NAMESPACE/NAME")
+	return "", errors.New("the token is not sent to the operator: name a service account with --metrics-account=NAMESPACE/NAME, or in a pod, " +
+		"the operator's namespace with --operator-namespace")
 }
 
 func (g *gatherer) readEndpoint(ctx context.Context, pod object, token string) error {

@@ -40,7 +40,12 @@ func TestReadEndpoints_usesPortForward(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.redactor.secret(canary)
+	g.operatorNamespace = "home"
+	g.keep(pods)(parsed(t, `{kind: Pod, metadata: {namespace: shop, name: pretender, labels: {app.kubernetes.io/name: echo-operator}}}`))
 	g.readEndpoints(t.Context())
+	if len(g.missed) > 0 {
+		t.Errorf("a pod in another namespace: the missed data is %+v", g.missed)
+	}
 	if text := content(t, g.folder, "namespaces/home/pods/manager-x/metrics.txt"); text != `echo_info{text="<redacted>"} 1` {
 		t.Error("the metrics are", text)
 	}

@@ -175,6 +175,10 @@ func TestToken_neverUsesPersonalToken(t *testing.T) {
 		}
 	}
 	g := &gatherer{config: &rest.Config{BearerToken: "of a pod", BearerTokenFile: podToken}}
+	if token, err := g.token(t.Context()); token != "" || err == nil {
+		t.Errorf("although it is unknown where the operator runs, the token is %q: %v", token, err)
+	}
+	g.operatorNamespace = "home"
 	if token, err := g.token(t.Context()); token != "of a pod" || err != nil {
 		t.Errorf("the token is %q: %v", token, err)
 	}

@@ -48,9 +48,10 @@ type gatherer struct {
 }
 
 func (g *gatherer) miss(what string, err error) {
-	g.missed = append(g.missed, what+": "+g.redactor.text(err.Error())+"\n")
+	reason := g.redactor.text(err.Error())
+	g.missed = append(g.missed, what+": "+reason+"\n")
 	g.forbidden = g.forbidden || apierrors.IsForbidden(err) // the API server's message names the permission
-	g.say("  could not read %s: %v", what, err)
+	g.say("  could not read %s: %s", what, reason)
 }
 
 func (g *gatherer) say(format string, arguments ...any) {

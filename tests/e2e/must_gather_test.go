@@ -23,7 +23,7 @@ while true; do
 	[ "$used" -gt 99 ] && exit 1
 	sleep 5
 done & setsid -w bash <<-MUSTGATHER_EOF
-/usr/bin/gather
+/usr/bin/gather --operator-namespace=echo-operator-system
 MUSTGATHER_EOF
 [ $? = 0 ] && sync && echo 'Caches written to disk'`
 
