@@ -76,7 +76,9 @@ func fold(b *bytes.Buffer, mark, text string) {
 
 func (r *Report) writeFindings(b *bytes.Buffer) {
 	if len(r.Findings) == 0 {
-		b.WriteString("Nothing wrong or surprising was found.\n")
+		if len(r.Facts) > 0 {
+			b.WriteString("Nothing wrong or surprising was found.\n")
+		}
 		return
 	}
 	b.WriteString("WRONG OR SURPRISING\n")

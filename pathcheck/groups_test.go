@@ -14,10 +14,7 @@ import (
 // TestGroups_haveEachExamineFunction checks that every function that examines a group is in the table of groups.
 func TestGroups_haveEachExamineFunction(t *testing.T) {
 	table, found := text(t, "groups.go"), 0
-	files, err := filepath.Glob("internal/probe/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, _ := filepath.Glob("internal/probe/*.go")
 	for _, file := range files {
 		for _, function := range regexp.MustCompile(`(?m)^func (Examine\w+)\(`).FindAllStringSubmatch(text(t, file), -1) {
 			found++
@@ -34,10 +31,7 @@ func TestGroups_haveEachExamineFunction(t *testing.T) {
 // TestFactTable_hasOnlyFactsOfReports checks that the groups report every fact in the table.
 func TestFactTable_hasOnlyFactsOfReports(t *testing.T) {
 	var code strings.Builder
-	files, err := filepath.Glob("internal/probe/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, _ := filepath.Glob("internal/probe/*.go")
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") && filepath.Base(file) != "facts.go" {
 			code.WriteString(text(t, file))

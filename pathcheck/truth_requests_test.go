@@ -165,6 +165,10 @@ func methodCases() []truthCase {
 		}
 		all = append(all, c)
 	}
+	all = append(all, truthCase{name: "a POST without a length is refused", shown: "request.method", around: refuse(411,
+		func(r *http.Request) bool {
+			return r.Method == http.MethodPost && r.Header.Get("Content-Length") == "" && len(r.TransferEncoding) == 0
+		})})
 	return append(all, truthCase{name: "HEAD is sent as GET", truth: truths{"request.method": "changed {HEAD}"},
 		request: func(r *httputil.ProxyRequest) { r.Out.Method = strings.Replace(r.In.Method, "HEAD", "GET", 1) }})
 }
@@ -194,6 +198,8 @@ func pathCases() []truthCase {
 		})
 	}
 	return []truthCase{
+		{name: "the host is in lower case", url: "http://Shop.example.com/", hosts: map[string][]string{"Shop.example.com": {proxyIP}},
+			request: func(r *httputil.ProxyRequest) { r.Out.Host = strings.ToLower(r.In.Host) }, shown: "request.host"},
 		{name: "escaped slashes are decoded", request: rewritePath(replace("%2F", "/")), truth: truths{"request.path.encodedSlash": "decoded"}},
 		{name: "escaped slashes are refused", around: refuse(404, func(r *http.Request) bool { return strings.Contains(r.URL.RawPath, "%2F") }),
 			truth: truths{"request.path.encodedSlash": "refused 404"}},
@@ -329,6 +335,15 @@ func clientAddressCases() []truthCase {
 		return strings.Contains(strings.ToLower(r.In.Header.Get("Connection")), strings.ToLower(name))
 	}
 	return []truthCase{
+		{name: "some of the proxies add a header", truth: truths{"client.removable": "none|not found", "request.headers.added": "none|Via"},
+			around: func(b *bench, next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if b.next(ofProxy)%2 == 0 {
+						r.Header.Set("Via", "1.1 a")
+					}
+					next.ServeHTTP(w, r)
+				})
+			}, vague: true},
 		{name: "X-Forwarded-For is appended to", truth: addressed(forwarded, "in front"),
 			request: func(r *httputil.ProxyRequest) { r.Out.Header.Set(forwarded, joined(r.In, forwarded, clientIP)) }},
 		{name: "X-Forwarded-For is replaced", request: set(forwarded, clientIP), truth: addressed(forwarded, "not found")},

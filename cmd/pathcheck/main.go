@@ -47,10 +47,10 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) int 
 	}
 	switch {
 	case err != nil:
-	case *verdictFile != "":
-		err = os.WriteFile(*verdictFile, report.Verdict(), 0o644)
 	case ctx.Err() != nil:
 		err = process.ErrInterrupted
+	case *verdictFile != "":
+		err = os.WriteFile(*verdictFile, report.Verdict(), 0o644)
 	default:
 		return report.ExitCode()
 	}

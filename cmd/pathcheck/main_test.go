@@ -88,7 +88,7 @@ func TestRun_reportsForeignServer(t *testing.T) {
 
 // TestRun_reportsInterruption interrupts runs before the first response. An expectation is then not met either.
 func TestRun_reportsInterruption(t *testing.T) {
-	for _, line := range []string{"", "--expect=client.address=kept", "--output=json", "--output=expect"} {
+	for _, line := range []string{"", "--expect=client.address=kept", "--output=json", "--output=expect", "--verdict-file=" + t.TempDir() + "/v"} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			interrupt()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/echo-operator/echo-operator/internal/proof"
 	"github.com/echo-operator/echo-operator/pathcheck/internal/wire"
 )
 
@@ -131,11 +132,14 @@ func (g *Group) affinity(ctx context.Context, pods map[string]int) (result, erro
 // user's cookies. An empty name means any server. Without such a cookie, the result is nil.
 func (g *Group) cookie(server string) []wire.Field {
 	for _, each := range g.Known.Samples {
-		set := each.Header.Values("Set-Cookie")
-		if _, own := each.Claims.Fields["Set-Cookie"]; own || len(set) == 0 || server != "" && each.Claims.Server != server {
-			continue
+		set := slices.Clone(each.Header.Values("Set-Cookie"))
+		if proof.FieldDigest(set) == each.Claims.Fields["Set-Cookie"] || len(set) == 0 || server != "" && each.Claims.Server != server {
+			continue // the Echo's own cookies, if any
 		}
-		value, _, _ := strings.Cut(set[0], ";")
+		for i := range set {
+			set[i], _, _ = strings.Cut(set[i], ";")
+		}
+		value := strings.Join(set, "; ")
 		for _, own := range g.Headers {
 			if strings.EqualFold(own.Name, "Cookie") {
 				value = own.Value + "; " + value

@@ -27,7 +27,9 @@ func ExamineClient(ctx context.Context, g *Group) error {
 // listed headers, unless it adds its own headers afterward.
 func examineRemoving(ctx context.Context, g *Group) error {
 	const name = "client.removable"
-	added := addedTo(g.Headers, g.Known.Plain.Description)
+	added := slices.DeleteFunc(addedTo(g.Headers, g.Known.Plain.Description), func(name string) bool { // only some of the proxies add it
+		return slices.ContainsFunc(g.Known.Samples, func(a *wire.Response) bool { return a.Description != nil && !a.Description.Has(name) })
+	})
 	if len(added) == 0 {
 		return g.conclude(experiment{fact: name}, result{value: None}, nil)
 	}
@@ -125,7 +127,7 @@ func decideReported(t *wire.Target, e *wire.Description) (facts []Fact) {
 			[]string{t.Scheme, secure}, []string{"X-Forwarded-Proto", "Forwarded", "X-Forwarded-Scheme", "X-Forwarded-Protocol", "X-Scheme",
 				"X-Url-Scheme", "Cloudfront-Forwarded-Proto", "X-Forwarded-Ssl", "Front-End-Https"}, "proto"},
 		{"client.host", "",
-			[]string{t.Host, t.Name}, []string{"X-Forwarded-Host", "Forwarded", "X-Original-Host"}, "host"},
+			[]string{t.Host, t.Name, "[" + t.Name + "]"}, []string{"X-Forwarded-Host", "Forwarded", "X-Original-Host"}, "host"},
 		{"client.port", "",
 			[]string{port}, []string{"X-Forwarded-Port"}, ""},
 	} {

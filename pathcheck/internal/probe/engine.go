@@ -33,7 +33,6 @@ const (
 // Engine sends the requests of all groups, and keeps what their outcomes reveal about the errors of the path. Callers can use it
 // concurrently.
 type Engine struct {
-	turn     chan struct{}  // of the request that waits for the pace
 	mutex    sync.Mutex     // protects the rest
 	failed   int            // requests at the current pace that failed, although such requests arrive
 	arrived  int            // requests at the current pace that arrived
@@ -47,17 +46,11 @@ type Engine struct {
 }
 
 func NewEngine() *Engine {
-	return &Engine{turn: make(chan struct{}, 1), refusals: map[string]int{}, pace: quickest}
+	return &Engine{refusals: map[string]int{}, pace: quickest}
 }
 
 // await waits until the pace allows the next request. Requests wait for each other, so that a slower pace applies to all of them.
 func (e *Engine) await(ctx context.Context) error {
-	select {
-	case e.turn <- struct{}{}:
-	case <-ctx.Done():
-		return DeadlineIn(ctx)
-	}
-	defer func() { <-e.turn }()
 	for {
 		e.mutex.Lock()
 		wait := time.Until(e.next)

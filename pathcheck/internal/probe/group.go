@@ -136,6 +136,7 @@ type experiment struct {
 	requests int  // the number of requests that send sends; 0 means 1
 	large    bool // whether a missing response may mean that the path is slow
 	caches   bool // whether an earlier response is an outcome of interest
+	rejects  bool // whether a rejection by the Echo is an outcome of interest
 	detail   bool
 }
 
@@ -325,7 +326,7 @@ func (t *trial) needed() int { return t.engine.needed(max(1, t.requests)) }
 
 // consider adds the outcome of a probe. It returns the result so far, and whether no other outcome is needed.
 func (t *trial) consider(o Outcome) (r result, isDone bool) {
-	if o.Arrived() || o.rejected() {
+	if o.Arrived() || o.rejected() && t.rejects {
 		t.engine.record(1, total(t.refusals)) // errors caused the earlier refusals
 		clear(t.refusals)
 		value, received := t.read(o)
@@ -339,6 +340,8 @@ func (t *trial) consider(o Outcome) (r result, isDone bool) {
 	value, received := t.refused(o)
 	refusal := result{value, received, o}
 	switch {
+	case o.rejected():
+		return result{"", "the Echo rejects the request, whose header is too long", o}, true
 	case o.Refusal == refusedByCache && len(t.shown) > 0: // a cache repeats what the earlier response showed
 		return t.last, true
 	case o.Refusal == refusedByCache && !t.caches:
@@ -413,7 +416,7 @@ func (g *Group) ask(ctx context.Context, send sender, r *wire.Request) (Outcome,
 	}
 	o := outcomeOf(a, err)
 	o.nonce, o.began, o.took = r.Nonce, began, time.Since(began)
-	if o.Arrived() || o.isLimited() { // other refusals may be due to the request: Varnish sends Retry-After with each of its errors
+	if o.Arrived() || o.isLimited() && !strings.HasSuffix(r.Path, "echo.status=429") { // other refusals may be due to the request: Varnish sends Retry-After with each of its errors
 		g.Engine.adapt(o)
 	}
 	return o, nil

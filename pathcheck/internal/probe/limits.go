@@ -130,7 +130,7 @@ func (g *Group) unknownLimit(l ladder, reason string) error {
 
 // experiment returns the experiment that determines whether a size arrives and, if it does not, who refuses it.
 func (l *ladder) experiment(low, high int) experiment {
-	x := experiment{fact: l.fact, once: true, probe: *l.request(l.sizes[high]), large: l.slow,
+	x := experiment{fact: l.fact, once: true, probe: *l.request(l.sizes[high]), large: l.slow, rejects: true,
 		read: func(o Outcome) (string, string) {
 			switch {
 			case o.rejected():

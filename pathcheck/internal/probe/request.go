@@ -12,7 +12,7 @@ import (
 func ExamineRequest(ctx context.Context, g *Group) error {
 	g.plainAll(func(e *wire.Description) []Fact {
 		return []Fact{decidePrefix(g.Base, baseOf(e)), NewFact("request.version", e.Proto, "HTTP/1.1", e.Proto),
-			NewFact("request.host", choose(e.Host == g.Host, Kept, Changed), "Host: "+g.Host, "Host: "+e.Host)}
+			NewFact("request.host", choose(strings.EqualFold(e.Host, g.Host), Kept, Changed), "Host: "+g.Host, "Host: "+e.Host)}
 	})
 	parts := []part{examineHeaders,
 		examineMethods("request.method", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),

@@ -59,9 +59,7 @@ func (c *Client) Own() []Field {
 func (c *Client) fields(r *Request) []Field {
 	c.Limits.mutex.Lock()
 	defer c.Limits.mutex.Unlock()
-	if !slices.Contains(c.Limits.nonces, r.Nonce) {
-		c.Limits.nonces = append(c.Limits.nonces, r.Nonce)
-	}
+	c.Limits.nonces = append(c.Limits.nonces, r.Nonce)
 	own := append([]Field{{proof.RequestHeader, c.Echo.Ask(r.Nonce)}}, c.Own()...)
 	return append(Without(append(Without(own, c.Headers), c.Headers...), r.Fields), r.Fields...)
 }
@@ -79,7 +77,7 @@ func (c *Client) Header(r *Request) []byte {
 	own := Fields("Host", c.Host, "Connection", "close")
 	if r.Chunked {
 		own = append(own, Field{"Transfer-Encoding", "chunked"})
-	} else if len(r.Body) > 0 {
+	} else if len(r.Body) > 0 || slices.Contains([]string{"POST", "PUT", "PATCH"}, r.Method) { // as RFC 9110, section 8.6, recommends
 		own = append(own, Field{"Content-Length", strconv.Itoa(len(r.Body))})
 	}
 	var b bytes.Buffer
