@@ -44,9 +44,6 @@ type mediaRange struct {
 const maxRanges = 100
 
 func mediaRanges(accept []string) []mediaRange {
-	if len(accept) == 0 || len(accept) == 1 && accept[0] == "*/*" { // nearly all clients except browsers
-		return nil
-	}
 	var ranges []mediaRange
 	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		if len(ranges) == maxRanges {

@@ -79,6 +79,9 @@ type Describer struct {
 // Client describes the client that sent a request.
 func (d *Describer) Client(r *http.Request) Client {
 	c := describeClient(r, d.TrustedProxies)
+	if d.Redaction.Adds("X-Forwarded-For") || d.Redaction.Adds("Forwarded") { // the address may come from there
+		c.Address = firstUntrusted(c.Remote, nil, nil)
+	}
 	if !d.ShowIdentity { // the remote address and, unless a trusted proxy reports it, the client's can belong to a proxy in the cluster
 		remote, _ := parseNode(c.Remote)
 		address, ok := parseNode(c.Address)

@@ -185,10 +185,11 @@ func TestLogAccess_showsPathAsReceived(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Host = "a\u202e" // instead of the host in the target
+		r.Header.Set("X-Request-Id", "\u009b2J")
 		var log bytes.Buffer
 		LogAccess(slog.New(slog.NewJSONHandler(&log, nil)), New(httptest.NewRecorder(), r), r)
-		var line struct{ Path, Host string }
-		if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Path != want || line.Host != `a\u202e` ||
+		var line struct{ ID, Path, Host string }
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Path != want || line.Host != `a\u202e` || line.ID != `\u009b2J` ||
 			strings.Contains(log.String(), "hunter2") {
 			t.Errorf("%q: the line is %s, %v, want %q", target, &log, err, want)
 		}

@@ -167,7 +167,6 @@ func (h *Handler) begin(ctx context.Context, c *call, kind connect.StreamType) e
 	if kind&connect.StreamTypeClient != 0 {
 		c.patience = betweenMessages
 	}
-	_ = exchange.SetDeadlines(c.Exchange, time.Time{}) // each message has its own deadlines
 	isStream := kind != connect.StreamTypeUnary
 	if !c.Acquire(callCost) || isStream && !c.Acquire(streamCost) {
 		return c.outOfMemory()

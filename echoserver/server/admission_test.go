@@ -53,7 +53,8 @@ func TestNewServer_closesAfterIncompleteHTTP2Header(t *testing.T) {
 
 // TestNewServer_resetsUnreadHTTP2Response requests a response that the client does not read, and measures when the stream is reset.
 func TestNewServer_resetsUnreadHTTP2Response(t *testing.T) {
-	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
+	const withBody = "/?body"
+	for path, limit := range map[string]time.Duration{"/": exchange.ResponseTimeout, withBody: exchange.ResponseTimeout, "/?echo.size=1000000": slowTimeout,
 		"/-/sse": exchange.StallTimeout, "/?echo.delay=20s": 20*time.Second + exchange.ResponseTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			h := handlerOf(t)
@@ -65,8 +66,11 @@ func TestNewServer_resetsUnreadHTTP2Response(t *testing.T) {
 			}
 			began := time.Now()
 			if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: echotest.HeaderBlock("GET", path), EndHeaders: true,
-				EndStream: true}); err != nil {
+				EndStream: path != withBody}); err != nil {
 				t.Fatal(err)
+			}
+			if path == withBody {
+				_ = framer.WriteData(1, true, []byte("x"))
 			}
 			for {
 				frame, err := framer.ReadFrame()

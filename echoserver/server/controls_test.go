@@ -123,4 +123,8 @@ func TestTruncate_closesConnectionEvenWithoutBody(t *testing.T) {
 			t.Errorf("%s gets %q", request, got)
 		}
 	}
+	response := echotest.Open(t, echotest.Clients(t)["HTTP/2.0"], http.MethodGet, url+"/?echo.connection=truncate&echo.size=0", nil)
+	if _, err := io.ReadAll(response.Body); err != nil {
+		t.Errorf("the complete response over HTTP/2 ends with %v", err)
+	}
 }

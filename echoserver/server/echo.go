@@ -18,7 +18,7 @@ import (
 // because net/http drops the rest of the body when the response begins.
 func (h *handler) echo(e *exchange.Exchange, r *http.Request) {
 	body, err := exchange.ReadBody(e, r)
-	if time.Since(e.Began) > time.Second { // the time limit for the response starts at the end of the request
+	if r.Body != http.NoBody { // the time limit for the response starts at the end of the request
 		_ = http.NewResponseController(e).SetWriteDeadline(time.Now().Add(exchange.ResponseTimeout)) // if this fails, so does writing
 	}
 	if err != nil {
@@ -63,7 +63,8 @@ func (h *handler) respond(e *exchange.Exchange, r *http.Request, desired *contro
 	e.Header().Set("Content-Type", content.mediaType)
 	truncate := desired.Connection == controls.ConnectionTruncate
 	if r.Method == http.MethodHead || content.length == 0 || !exchange.AllowsBody(desired.StatusOrOK()) {
-		desired.Connection = "" // there is nothing to truncate, so the response must not report it
+		desired.Connection = ""                  // there is nothing to truncate, so the response must not report it
+		truncate = truncate && r.ProtoMajor == 1 // closes the connection, where a reset would break a complete HTTP/2 response
 	}
 	if content.status != http.StatusRequestedRangeNotSatisfiable {
 		h.chooser.Apply(e, desired)

@@ -138,7 +138,7 @@ func TestEcho_hidesIdentityIfDisabled(t *testing.T) {
 
 // TestEcho_redactsCopiesOfHeaders checks that data parsed or derived from a redacted header does not reveal its value.
 func TestEcho_redactsCopiesOfHeaders(t *testing.T) {
-	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id")
+	h := handlerOf(t, "ECHO_REDACT_HEADERS=X-Forwarded-For,Forwarded,Traceparent,X-Request-Id", "ECHO_TRUSTED_PROXIES=192.0.2.1")
 	w := echotest.Record(h, "/", "X-Forwarded-For", "192.0.2.77", "Forwarded", "for=192.0.2.78", "Traceparent",
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id", "secret-id")
 	for _, secret := range []string{"192.0.2.77", "192.0.2.78", "0af7651916cd43dd8448eb211c80319c", "secret-id"} {

@@ -154,9 +154,7 @@ func knownMethod(method string) string {
 // knownCode returns a status code if it is common, or the class of any other code, so that clients cannot create series by choosing codes.
 func knownCode(status int) string {
 	switch status {
-	case http.StatusOK: // nearly all responses
-		return "200"
-	case 101, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest,
+	case 101, 200, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, statusNoResponse, statusClientClosedRequest,
 		500, 502, 503, 504:
 		return strconv.Itoa(status)
 	}

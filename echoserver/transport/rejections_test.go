@@ -89,7 +89,9 @@ func rejectedRequests() map[string]rejectedCase {
 		"a blank before the colon": header("Host: a\r\nX-A : hunter2", ""),
 		"NUL in a value":           header("Host: a\r\nX-A: hunter2\x00", ""),
 		"two lengths":              header("Host: a\r\nContent-Length: 1\r\ncontent-length: 2", ""),
-		"a coding":                 {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "status_501", "HTTP/1", "501 "},
+		"many trailers": {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: a" + strings.Repeat(",a", 500) + "\r\n\r\n", 431,
+			"status_431", "HTTP/1", "431 "},
+		"a coding": {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "status_501", "HTTP/1", "501 "},
 	}
 }
 

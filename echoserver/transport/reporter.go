@@ -27,7 +27,7 @@ const (
 // Reasons returns all reasons.
 func Reasons() []string {
 	return []string{ReasonProxyProtocol, ReasonTLS, ReasonNoTLS, ReasonHandshake, ReasonIncomplete, ReasonHTTP2Connect, ReasonHTTP2Stream,
-		ReasonHTTP2Connection, statusPrefix + "400", statusPrefix + "417", statusPrefix + "501", statusPrefix + "505"}
+		ReasonHTTP2Connection, statusPrefix + "400", statusPrefix + "417", statusPrefix + "431", statusPrefix + "501", statusPrefix + "505"}
 }
 
 // These constants are the details for ReasonTLS, ReasonNoTLS, and ReasonProxyProtocol.
