@@ -98,6 +98,12 @@ func TestChart_networkPolicy(t *testing.T) {
 	if want := []string{"- ipBlock:", "- port: 4318", "- ports:", "cidr: 10.0.0.1/32", "to:"}; !slices.Equal(got, want) {
 		t.Errorf("the policy differs by %q", got)
 	}
+	for _, without := range []string{"networkPolicy.apiServer=null", "networkPolicy.apiServer.ports=null"} {
+		spec, _ := installed(t, "networkPolicy.enabled=true", without)[name]["spec"].(map[string]any)
+		if egress, _ := spec["egress"].([]any); len(egress) != 1 {
+			t.Errorf("%s: egress is permitted to %v", without, egress)
+		}
+	}
 }
 
 // TestChart_values checks that each value has an effect, and that its comment is on the chart's page.
