@@ -127,7 +127,7 @@ func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensu
 // findDeployment asks the API server for a Deployment that the cache does not hold, so that a failed reconcile does not report an existing
 // Deployment as missing. If this request also fails, findDeployment returns the error.
 func (r *EchoReconciler) findDeployment(ctx context.Context, echo *v1.Echo, found []ensuredChild) error {
-	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.RunsPods })
+	i := slices.IndexFunc(found, func(c ensuredChild) bool { return c.child.Kind == "Deployment" })
 	if i < 0 || found[i].object() != nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 		seen.Record(object)
 		seen.Held = cmp.Or(seen.Held, status.HeldBy(c.child.Kind, object))
 		seen.Unwatched = seen.Unwatched || object != nil && !objects.IsManaged(object) // a webhook may remove the label from each write
-		seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent
+		seen.NoDeployment = seen.NoDeployment || c.child.Kind == "Deployment" && c.absent
 		if c.unserved {
 			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.child.Kind})
 		}

@@ -143,7 +143,7 @@ func leftoversIn(ctx context.Context, reader client.Reader, echo *v1.Echo, desir
 		object, err := read(ctx, reader, echo, c)
 		switch {
 		case errors.As(err, new(*objects.NameConflictError)):
-			left.orphaned = left.orphaned || c.RunsPods
+			left.orphaned = left.orphaned || c.Kind == "Deployment"
 		case err != nil:
 			return left, err
 		case object != nil:

@@ -23,8 +23,6 @@ type Child struct {
 	Desired *unstructured.Unstructured
 	// Optional is true if some clusters do not serve the kind.
 	Optional bool
-	// RunsPods is true if the object creates the Echo's pods.
-	RunsPods bool
 	// Recreate reports whether an object that differs must be recreated instead of updated. Its arguments are the desired JSON, the live
 	// JSON, and the fields that the operator owns. It is nil if objects of this kind are always updated.
 	Recreate func(desired, live map[string]any, owned *fieldpath.Set) bool

@@ -38,8 +38,7 @@ type Kind struct {
 	build func(*v1.Echo, Config) any
 	// refine sets the fields of a child that are specific to its kind, including values that an apply configuration cannot express. The refine
 	// field is nil if there are no such fields.
-	refine   func(*Child)
-	runsPods bool
+	refine func(*Child)
 }
 
 // Table returns the kinds of objects that the operator creates. The kinds that the Echo reconciler creates come first, in creation order.
@@ -52,7 +51,7 @@ func Table() []Kind {
 		{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Service"), Field: "spec.service", Kept: whole,
 			NewObject: empty[corev1.Service], build: service, refine: refineService},
 		{GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Field: "the spec",
-			NewObject: empty[appsv1.Deployment], build: deployment, runsPods: true},
+			NewObject: empty[appsv1.Deployment], build: deployment},
 		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), Field: "spec.disruptionBudget", Kept: whole,
 			NewObject: empty[policyv1.PodDisruptionBudget], build: disruptionBudget},
 		{GroupVersionKind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Field: "spec.ingress", Kept: whole,
@@ -114,7 +113,7 @@ func Desired(echo *v1.Echo, config Config) ([]Child, error) {
 	kinds := kindsOfEcho(config.Served)
 	all := make([]Child, len(kinds))
 	for i, k := range kinds {
-		all[i] = Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.NewObject, Optional: k.Optional, RunsPods: k.runsPods}
+		all[i] = Child{Kind: k.Kind, Key: client.ObjectKeyFromObject(echo), NewObject: k.NewObject, Optional: k.Optional}
 		if configuration := k.build(echo, config); configuration != nil {
 			var err error
 			if all[i].Desired, err = withMetadata(configuration, echo, childLabels(echo), childOwnerReference(echo)); err != nil {

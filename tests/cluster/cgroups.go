@@ -120,12 +120,6 @@ func (s *settings) groups() ([]string, error) {
 	return found, nil
 }
 
-// members returns the IDs of the cluster's processes.
-func (s *settings) members() ([]int, error) {
-	groups, err := s.groups()
-	return membersOf(groups), err
-}
-
 // membersOf returns the IDs of the processes in cgroups.
 func membersOf(groups []string) []int {
 	var pids []int
@@ -143,8 +137,23 @@ func membersOf(groups []string) []int {
 	return pids
 }
 
-// killMembers kills all processes of the cluster.
-func (s *settings) killMembers(ctx context.Context) error { return s.killAll(ctx, s.members) }
+// killMembers kills all processes of the cluster. It repeats this until there are none, because processes can start others in the meantime.
+func (s *settings) killMembers(ctx context.Context) error {
+	return await(ctx, func(context.Context) error {
+		groups, err := s.groups()
+		if err != nil {
+			return final{err}
+		}
+		pids := membersOf(groups)
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have exited already
+		}
+		if len(pids) > 0 {
+			return fmt.Errorf("processes %v still run", pids)
+		}
+		return nil
+	})
+}
 
 // removeGroups removes the cluster's cgroups. The cgroups must not contain any processes.
 func (s *settings) removeGroups(ctx context.Context) error {

@@ -31,20 +31,14 @@ func (c *realCluster) removeFiles() error {
 
 // removeLeftovers removes the files that containerd, the kubelet and the network plug-ins write to fixed paths.
 func (c *realCluster) removeLeftovers() error {
-	leftovers, err := filepath.Glob("/var/lib/cni/results/" + c.Name + "-*")
-	if err != nil {
-		return err
-	}
-	for _, result := range leftovers { // for each file, there is another file for the pod's loopback interface
+	leftovers, _ := filepath.Glob("/var/lib/cni/results/" + c.Name + "-*") // Glob returns an error only if the pattern is malformed
+	for _, result := range leftovers {                                     // for each file, there is another file for the pod's loopback interface
 		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(result), c.Name+"-"), "-eth0")
 		if loopback := "/var/lib/cni/results/cni-loopback-" + id + "-lo"; exists(loopback) {
 			leftovers = append(leftovers, loopback)
 		}
 	}
-	links, err := filepath.Glob("/var/log/containers/*.log")
-	if err != nil {
-		return err
-	}
+	links, _ := filepath.Glob("/var/log/containers/*.log")
 	for _, link := range links {
 		if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, c.Data+"/") {
 			leftovers = append(leftovers, link)
@@ -70,10 +64,7 @@ func unusedSockets(patterns ...string) ([]string, error) {
 	}
 	var unused []string
 	for _, pattern := range patterns {
-		sockets, err := filepath.Glob(pattern)
-		if err != nil {
-			return nil, err
-		}
+		sockets, _ := filepath.Glob(pattern)
 		for _, socket := range sockets {
 			if !strings.Contains(string(inUse), " "+socket+"\n") {
 				unused = append(unused, socket)

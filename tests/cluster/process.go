@@ -175,24 +175,6 @@ func (s *settings) killRecorded(ctx context.Context, name string) error {
 	})
 }
 
-// killAll kills the processes whose IDs a function returns. It repeats this until there are no such processes, because processes can start
-// others in the meantime.
-func (s *settings) killAll(ctx context.Context, which func() ([]int, error)) error {
-	return await(ctx, func(context.Context) error {
-		pids, err := which()
-		if err != nil {
-			return final{err}
-		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have exited already
-		}
-		if len(pids) > 0 {
-			return fmt.Errorf("processes %v still run", pids)
-		}
-		return nil
-	})
-}
-
 // run runs a command. If the command fails, the error contains the command's output.
 func run(ctx context.Context, name string, args ...string) error {
 	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()

@@ -9,7 +9,7 @@ import (
 	"text/template"
 )
 
-// settings contains the names, paths and addresses of a cluster. render inserts these settings into the files in config/.
+// settings contains the names, paths and addresses of a cluster. write inserts these settings into the files in config/.
 type settings struct {
 	Root         string // the project's root directory
 	Name         string
@@ -68,26 +68,17 @@ func (s *settings) kubeconfig() string { return filepath.Join(s.Data, "kubeconfi
 //go:embed config
 var configFiles embed.FS
 
-// render returns the content of a file from config/ with the settings inserted.
-func (s *settings) render(name string) ([]byte, error) {
-	parsed, err := template.ParseFS(configFiles, "config/"+name)
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, s); err != nil {
-		return nil, err
-	}
-	return text.Bytes(), nil
-}
-
-// write renders a file from config/, and writes it to a path below Data.
+// write writes a file from config/ to a path below Data, with the settings inserted.
 func (s *settings) write(name, path string) error {
-	text, err := s.render(name)
+	parsed, err := template.ParseFS(configFiles, "config/"+name)
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(s.Data, path), text)
+	var text bytes.Buffer
+	if err := parsed.Execute(&text, s); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.Data, path), text.Bytes())
 }
 
 func writeFile(path string, text []byte) error {

@@ -82,7 +82,10 @@ func (r *report) run(listener net.Listener) {
 	defer cancel()
 	go func() {
 		defer cancel()
-		awaitStop(listener)
+		// If this process exited before a prober with -stop, the kernel would kill that prober, and kubectl exec would report exit code 137.
+		if connection, err := listener.Accept(); err == nil {
+			_, _ = io.Copy(io.Discard, connection)
+		}
 	}()
 	r.await(ctx)
 	begun := time.Now()
@@ -92,16 +95,6 @@ func (r *report) run(listener net.Listener) {
 	} else {
 		r.probe(ctx)
 	}
-}
-
-// awaitStop waits until a prober with -stop has connected and exited. If this process exited first, the kernel would kill that prober, and
-// kubectl exec would report exit code 137.
-func awaitStop(listener net.Listener) {
-	connection, err := listener.Accept()
-	if err != nil {
-		return
-	}
-	_, _ = io.Copy(io.Discard, connection)
 }
 
 // await waits until the first connection succeeds, because nodes update a Service's endpoints some time after the pods become ready.
@@ -170,9 +163,7 @@ func (r *report) request(ctx context.Context, client *http.Client) error {
 	if err != nil {
 		return err
 	}
-	answer := struct {
-		Pod string `json:"pod"`
-	}{}
+	var answer struct{ Pod string }
 	if err := json.Unmarshal(body, &answer); err != nil && !r.settings.text || response.StatusCode != r.settings.status {
 		return fmt.Errorf("the response is %s: %.200q", response.Status, body)
 	}

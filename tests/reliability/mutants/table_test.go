@@ -83,7 +83,7 @@ func found() []mutant {
 		{"an Echo waits for pods that no one deletes", "orphanedAfter",
 			"const orphanedAfter = time.Minute", "const orphanedAfter = 1000 * time.Hour", "TestScenarios", simulation},
 		{"the numbers of a deleted object are reported", "withChildren",
-			"seen.NoDeployment = seen.NoDeployment || c.child.RunsPods && c.absent", "_ = c.absent", "Test", reconciler},
+			"seen.NoDeployment = seen.NoDeployment || c.child.Kind == \"Deployment\" && c.absent", "_ = c.absent", "Test", reconciler},
 		{"a quantity that the API server rounds is applied in each reconcile", "roundUp",
 			"quantity.RoundUp(resource.Milli)", "_ = quantity", "TestDeployment_roundsUpQuantities", builders},
 		{"a failure is reported at once", "Tolerance",
