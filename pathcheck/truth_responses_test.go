@@ -209,6 +209,7 @@ func responseCases() []truthCase {
 			truth: truths{"response.cached": "yes", "response.earlyHints": "dropped", "loadBalancing.upstream": "reused",
 				"retries.reset": "0..300"}},
 		{name: "a page for 404", response: ownPage(404), truth: truths{"response.status": "replaced {404}"}},
+		{name: "a page for 429", response: ownPage(429), truth: truths{"response.status": "replaced {429}"}, shown: "rate.limit response.status"},
 		{name: "a page for 500 and 503", response: ownPage(500, 503), truth: truths{"response.status": "replaced {500,503}"}},
 		{name: "pages for 401 403 502 504", response: ownPage(401, 403, 502, 504),
 			truth: truths{"response.status": "replaced {401,403,502,504}"}},

@@ -75,10 +75,7 @@ func releasedImages(t *testing.T) []released {
 // releasedArchives returns the archives that `make release` created.
 func releasedArchives(t *testing.T) []released {
 	t.Helper()
-	archives, err := filepath.Glob(inProject("dist", "archives", "*.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	archives, _ := filepath.Glob(inProject("dist", "archives", "*.tar.gz"))
 	var all []released
 	for _, file := range archives {
 		archive, files := []byte(content(t, file)), map[string][]byte{}

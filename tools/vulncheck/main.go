@@ -80,10 +80,7 @@ func readExceptions(file string) ([]exception, error) {
 
 // readScans reads the files in a folder. It fails if there are none.
 func readScans(folder string, own bool) ([]scan, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	if err != nil {
-		return nil, err
-	}
+	files, _ := filepath.Glob(filepath.Join(folder, "*.json")) // Glob returns an error only if the pattern is malformed
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s contains no scans", folder)
 	}

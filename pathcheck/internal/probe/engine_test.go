@@ -94,6 +94,18 @@ func TestGroup_perform_neverTakesErrorsForProperties(t *testing.T) {
 	})
 }
 
+func TestGroup_perform_takesNoValueFromRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, x := (&path{0, rand.New(rand.NewPCG(0, 0))}).experimentOn(func() (*wire.Response, error) {
+			return &wire.Response{Status: 431, Body: []byte("echo-server: the header is too long\n")}, nil
+		})
+		x.read = func(o Outcome) (string, string) { return Yes, o.Claims.Server } // a rejection has no claims
+		if r, err := g.perform(t.Context(), x); err != nil || r.value != "" {
+			t.Errorf("%q, %v", r.value, err)
+		}
+	})
+}
+
 // TestGroup_perform_pausesOnlyForPlainRequests performs an experiment whose probes, but not its controls, are refused with Retry-After.
 func TestGroup_perform_pausesOnlyForPlainRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
