@@ -13,8 +13,8 @@ import (
 // MaxLogged is the maximum length, in bytes, of each string that a log line takes from a request.
 const MaxLogged = 1 << 10
 
-// LogAccess writes a log line for a request. The line contains neither the query nor any header except Host and X-Request-Id, because queries and other
-// headers can contain secrets.
+// LogAccess writes a log line for a request. The line contains neither the query nor any header except Host and X-Request-Id, because
+// queries and other headers can contain secrets.
 func LogAccess(log *slog.Logger, e *Exchange, r *http.Request) {
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // slog.Logger would be slower, because it looks up the caller
 	line.AddAttrs(

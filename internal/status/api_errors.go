@@ -51,7 +51,7 @@ func Classify(err error) *Failure {
 		return &Failure{Err: err, Reason: v1.ReasonNameConflict, RetryAfter: LookPeriod}
 	case IsDenied(err):
 		return &Failure{Err: err, Reason: v1.ReasonForbidden, Transient: true}
-	case apierrors.IsInvalid(err), err != nil && strings.Contains(err.Error(), "failed to create typed patch object"):
+	case apierrors.IsInvalid(err), strings.Contains(err.Error(), "failed to create typed patch object"):
 		// The second is a 500 response to an apply with a field that the API server does not know, or with a duplicate key. The operator retries,
 		// because the validity of an object also depends on other objects and on the API server's version.
 		return &Failure{Err: err, Reason: v1.ReasonInvalidSpec}
