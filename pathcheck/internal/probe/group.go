@@ -404,7 +404,7 @@ func (g *Group) onStream(use func(context.Context, *wire.Stream) (*wire.Response
 	}
 }
 
-// ask sends a request at the pace of the run. It returns an error if the run is over.
+// ask sends a request at the pace of the run. It returns an error if the run is over. A refusal that a request causes keeps the pace.
 func (g *Group) ask(ctx context.Context, send sender, r *wire.Request) (Outcome, error) {
 	if err := g.Engine.await(ctx); err != nil {
 		return Outcome{}, err
@@ -416,7 +416,7 @@ func (g *Group) ask(ctx context.Context, send sender, r *wire.Request) (Outcome,
 	}
 	o := outcomeOf(a, err)
 	o.nonce, o.began, o.took = r.Nonce, began, time.Since(began)
-	if o.Arrived() || o.isLimited() && !strings.HasSuffix(r.Path, "echo.status=429") { // other refusals may be due to the request: Varnish sends Retry-After with each of its errors
+	if o.Arrived() || o.isLimited() && !strings.HasSuffix(r.Path, "echo.status=429") { // Varnish sends Retry-After with each error
 		g.Engine.adapt(o)
 	}
 	return o, nil
