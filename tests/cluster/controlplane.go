@@ -59,11 +59,6 @@ func (s *settings) controlPlane(tools map[string]string, ports controlPlanePorts
 // controlPlanePorts contains the control plane's ports on the loopback interface.
 type controlPlanePorts struct{ etcd, peer, controllerManager, scheduler int }
 
-// defaultPorts returns the default ports, which are free in a separate network namespace.
-func defaultPorts() controlPlanePorts {
-	return controlPlanePorts{etcd: 2379, peer: 2380, controllerManager: 10257, scheduler: 10259}
-}
-
 // freePorts returns free ports on the loopback interface. It also chooses the API server's port.
 func (s *settings) freePorts(ctx context.Context) (controlPlanePorts, error) {
 	ports := [5]int{}

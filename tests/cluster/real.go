@@ -21,7 +21,10 @@ type realCluster struct{ settings }
 
 // up starts the cluster, unless it is already running. It first removes what remains of an earlier cluster.
 func (c *realCluster) up(ctx context.Context) error {
-	if err := c.prepareMachine(ctx); err != nil {
+	if err := c.installPackages(ctx); err != nil {
+		return err
+	}
+	if err := machine.CheckSpace(c.Data); err != nil {
 		return err
 	}
 	if c.isRunning(ctx) {
@@ -49,7 +52,8 @@ func (c *realCluster) up(ctx context.Context) error {
 	if err := c.writeIdentities(); err != nil {
 		return err
 	}
-	for _, p := range c.controlPlane(tools, defaultPorts()) {
+	// The default ports are free in a separate network namespace.
+	for _, p := range c.controlPlane(tools, controlPlanePorts{etcd: 2379, peer: 2380, controllerManager: 10257, scheduler: 10259}) {
 		if err := c.launch(ctx, p, prefix...); err != nil {
 			return err
 		}
@@ -58,14 +62,6 @@ func (c *realCluster) up(ctx context.Context) error {
 		return err
 	}
 	return writeFile(c.startedFile(), nil)
-}
-
-// prepareMachine installs the packages that a cluster requires, and checks the free disk space.
-func (c *realCluster) prepareMachine(ctx context.Context) error {
-	if err := c.installPackages(ctx); err != nil {
-		return err
-	}
-	return machine.CheckSpace(c.Data)
 }
 
 // tools builds sets of tools, and returns the directory that contains the programs of each set.

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -46,15 +45,14 @@ var _ = Describe("a user with the role", func() {
 	)
 
 	It("edit can follow the console's quick start", func(ctx SpecContext) {
-		page, err := os.ReadFile("../../internal/openshift/console_objects/first_echo.yaml")
-		Expect(err).NotTo(HaveOccurred())
+		page := support.Read("internal/openshift/console_objects/first_echo.yaml")
 		namespace := namespaces.New(ctx)
-		request := regexp.MustCompile("`oc get --raw \"(.+?)\"`\\{\\{copy").FindAllStringSubmatch(string(page), -1)
+		request := regexp.MustCompile("`oc get --raw \"(.+?)\"`\\{\\{copy").FindAllStringSubmatch(page, -1)
 		Expect(request).To(HaveLen(2)) // before and after the change
 		send := func() (string, error) {
 			return realcluster.TryKubectl(ctx, "get", "--as=jane", "--raw", strings.ReplaceAll(request[0][1], "$(oc project -q)", namespace))
 		}
-		change := regexp.MustCompile("(?s)```\n(.+?)```\\{\\{copy").FindStringSubmatch(string(page))
+		change := regexp.MustCompile("(?s)```\n(.+?)```\\{\\{copy").FindStringSubmatch(page)
 		Expect(change).To(HaveLen(2))
 
 		realcluster.Kubectl(ctx, "create", "rolebinding", "jane", "-n", namespace, "--clusterrole=edit", "--user=jane")

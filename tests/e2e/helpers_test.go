@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -21,16 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
 // version returns the version of the source tree. With the prefix "v", it is also the tag of the images built from the tree.
-func version() string {
-	GinkgoHelper()
-	text, err := os.ReadFile("../../VERSION")
-	Expect(err).NotTo(HaveOccurred())
-	return strings.TrimSpace(string(text))
-}
+func version() string { return strings.TrimSpace(support.Read("VERSION")) }
 
 // createReady creates an Echo and waits until it is ready.
 func createReady(ctx context.Context, echo *v1.Echo) {

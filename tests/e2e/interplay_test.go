@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"strings"
 	"time"
 
@@ -75,12 +74,10 @@ func serveMetrics(ctx context.Context, namespace string) {
 	if realcluster.Kubectl(ctx, "get", "apiservice", name, "--ignore-not-found") != "" {
 		Skip("the cluster has its own metrics server, which would not report the values that the test sets")
 	}
-	manifest, err := os.ReadFile("../programs/metrics-api/manifest.yaml")
-	Expect(err).NotTo(HaveOccurred())
 	// This cleanup must run before the namespace is deleted, because an unresponsive API blocks the deletion of namespaces.
 	DeferCleanup(func(ctx SpecContext) { realcluster.Kubectl(ctx, "delete", "apiservice", "-l", support.TestLabel) },
 		NodeTimeout(2*time.Minute))
-	text := strings.NewReplacer("IMAGE", realcluster.Image("metrics-api"), "NAMESPACE", namespace).Replace(string(manifest))
+	text := strings.NewReplacer("IMAGE", realcluster.Image("metrics-api"), "NAMESPACE", namespace).Replace(support.Read("tests/programs/metrics-api/manifest.yaml"))
 	realcluster.KubectlInput(ctx, text, "apply", "-n", namespace, "-f", "-")
 	realcluster.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+name, waitTimeout)
 }

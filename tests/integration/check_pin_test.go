@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("expectations of a check", func() {
@@ -44,9 +44,7 @@ var _ = Describe("expectations of a check", func() {
 				arguments = append(arguments, strings.Replace(each, "/dev/termination-log", file, 1))
 			}
 			Expect(exec.CommandContext(ctx, pathcheck, arguments...).Run()).To(Succeed())
-			text, err := os.ReadFile(file)
-			Expect(err).NotTo(HaveOccurred())
-			return string(text)
+			return support.Read(file)
 		}
 		run(ctx, echo, "path", verdict(server))
 		expectCheck(ctx, echo, v1.CheckPassed, "")

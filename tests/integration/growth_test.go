@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = It("no rule of the schema rejects an Echo that uses a field of a later version", func(ctx SpecContext) {
@@ -17,9 +19,9 @@ var _ = It("no rule of the schema rejects an Echo that uses a field of a later v
 		Field        string
 		Schema, Spec map[string]any
 	}
-	readYAML(&growth, "..", "packaging", "testdata", "growth.yaml")
+	Expect(yaml.Unmarshal([]byte(support.Read("tests/packaging/testdata/growth.yaml")), &growth)).To(Succeed())
 	crd := &unstructured.Unstructured{}
-	readYAML(&crd.Object, configFolder, "crd", "bases", "example.com_echoes.yaml")
+	Expect(yaml.Unmarshal([]byte(support.Read("config/crd/bases/example.com_echoes.yaml")), &crd.Object)).To(Succeed())
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	Expect(err).NotTo(HaveOccurred())
 	for _, grown := range growth {
@@ -48,11 +50,3 @@ var _ = It("no rule of the schema rejects an Echo that uses a field of a later v
 		Expect(admin.Create(ctx, echo, client.FieldValidation("Strict"))).To(Succeed(), grown.Field)
 	}
 }, SpecTimeout(specTimeout))
-
-// readYAML reads a YAML file.
-func readYAML(into any, path ...string) {
-	GinkgoHelper()
-	content, err := os.ReadFile(filepath.Join(path...))
-	Expect(err).NotTo(HaveOccurred())
-	Expect(yaml.Unmarshal(content, into)).To(Succeed())
-}

@@ -3,7 +3,6 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 var _ = Describe("a hostile or odd spec", func() {
@@ -105,10 +105,8 @@ var _ = Describe("a hostile or odd spec", func() {
 // readHostile reads hostile.yaml: specs in JSON by what happens to them, and by a text that the message contains.
 func readHostile() (cases map[string]map[string][]json.RawMessage) {
 	GinkgoHelper()
-	text, err := os.ReadFile("hostile.yaml")
-	Expect(err).NotTo(HaveOccurred())
 	repetition := regexp.MustCompile(`<([^<>]+)\*(\d+)>`)
-	whole := repetition.ReplaceAllStringFunc(string(text), func(found string) string {
+	whole := repetition.ReplaceAllStringFunc(support.Read("tests/integration/hostile.yaml"), func(found string) string {
 		parts, repeated := repetition.FindStringSubmatch(found), &strings.Builder{}
 		for i := 0; strconv.Itoa(i) != parts[2]; i++ {
 			repeated.WriteString(strings.ReplaceAll(parts[1], "#", strconv.Itoa(i)))

@@ -1,9 +1,7 @@
 package integration
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/echo-operator/echo-operator/tests/support"
 	"github.com/echo-operator/echo-operator/tests/support/openshift"
 )
 
@@ -28,11 +27,9 @@ var _ = Describe("the stand-in for the security context constraint restricted-v2
 			}
 			Expect(err).NotTo(HaveOccurred())
 		}
-		text, err := os.ReadFile(filepath.Join(configFolder, "manager", "manager.yaml"))
-		Expect(err).NotTo(HaveOccurred())
-		_, text, _ = bytes.Cut(text, []byte("\n---\n")) // the first object in the file is the namespace
+		_, text, _ := strings.Cut(support.Read("config/manager/manager.yaml"), "\n---\n") // the first object in the file is the namespace
 		deployment := &appsv1.Deployment{}
-		Expect(yaml.UnmarshalStrict(text, deployment)).To(Succeed())
+		Expect(yaml.UnmarshalStrict([]byte(text), deployment)).To(Succeed())
 		template := deployment.Spec.Template
 		create := func(change func(*corev1.PodSpec)) (*corev1.Pod, error) {
 			pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: *template.Spec.DeepCopy()}

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"errors"
-	"os"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,6 +16,7 @@ import (
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/internal/objects"
+	"github.com/echo-operator/echo-operator/tests/support"
 )
 
 // ruleCases maps specs to a part of the message that rejects them, or to an empty string if the spec is valid. The schema accepts them all.
@@ -189,10 +189,9 @@ var _ = Describe("the rules for Echoes", func() {
 		Expect(k8s.Create(ctx, older)).To(Succeed())
 
 		By("asking the API server")
-		file, err := os.ReadFile("../../config/components/admission-policy/admission_policy.yaml")
-		Expect(err).NotTo(HaveOccurred())
+		file := support.Read("config/components/admission-policy/admission_policy.yaml")
 		policy := []client.Object{&admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}}
-		for i, document := range strings.Split(string(file), "\n---\n") {
+		for i, document := range strings.Split(file, "\n---\n") {
 			Expect(yaml.UnmarshalStrict([]byte(document), policy[i])).To(Succeed())
 			Expect(k8s.Create(ctx, policy[i])).To(Succeed())
 			DeferCleanup(k8s.Delete, policy[i])

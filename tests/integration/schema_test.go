@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -104,9 +103,7 @@ var _ = Describe("the Echo of each sample", func() {
 	}
 	for _, file := range files {
 		It("is stored as written, because Argo CD compares the two:  "+filepath.Base(file), func(ctx SpecContext) {
-			text, err := os.ReadFile(file)
-			Expect(err).NotTo(HaveOccurred())
-			for document := range strings.SplitSeq(string(text), "\n---\n") {
+			for document := range strings.SplitSeq(support.Read("config/samples/"+filepath.Base(file)), "\n---\n") {
 				body, err := yaml.YAMLToJSON([]byte(document))
 				Expect(err).NotTo(HaveOccurred())
 				sent := &unstructured.Unstructured{}

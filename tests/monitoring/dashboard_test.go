@@ -3,8 +3,6 @@ package monitoring
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -23,12 +21,10 @@ type panel struct {
 
 func dashboard() []panel {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join(support.Root(), "config", "grafana", "echo-operator.json"))
-	Expect(err).NotTo(HaveOccurred())
 	var content struct {
 		Panels []panel `json:"panels"`
 	}
-	Expect(json.Unmarshal(text, &content)).To(Succeed())
+	Expect(json.Unmarshal([]byte(support.Read("config/grafana/echo-operator.json")), &content)).To(Succeed())
 	return content.Panels
 }
 

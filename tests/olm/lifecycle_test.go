@@ -2,7 +2,6 @@ package olm
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -90,9 +89,7 @@ var _ = Describe("the operator in OLM", Ordered, func() {
 		command.Dir = "../.."
 		output, err := command.CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), string(output))
-		config, err := os.ReadFile(realcluster.ReleasedFile(version(0), "bundle/tests/scorecard/config.yaml"))
-		Expect(err).NotTo(HaveOccurred())
-		tests := strings.Count(string(config), "entrypoint:")
+		tests := strings.Count(support.Read(realcluster.ReleasedFile(version(0), "bundle/tests/scorecard/config.yaml")), "entrypoint:")
 		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 		Expect(lines).To(SatisfyAll(HaveLen(tests+1),
 			HaveEach(Or(HavePrefix("pass "), MatchRegexp(`^suggestion:\s*echoes.example.com does not have status spec\.`)))))

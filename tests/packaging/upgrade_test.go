@@ -28,10 +28,7 @@ func currentCRD(t *testing.T) *definition {
 // TestUpgradeFromEveryRelease checks that OLM v1 accepts the current CRD as an upgrade from the CRD of every release. OLM v1 rejects an
 // upgrade if the new CRD could make existing Echoes invalid.
 func TestUpgradeFromEveryRelease(t *testing.T) {
-	released, err := filepath.Glob("released/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	released, _ := filepath.Glob("released/*.yaml")
 	if len(released) == 0 {
 		t.Skip("no version is released yet")
 	}

@@ -18,7 +18,7 @@ import (
 // commands the tests run.
 func Documented(page, after string) string {
 	GinkgoHelper()
-	found := fences.After(readPage(page), after)
+	found := fences.After(Read(page), after)
 	Expect(found).To(HaveLen(1), "%s has no commands after %q", page, after)
 	return found[0].Text
 }
@@ -26,18 +26,22 @@ func Documented(page, after string) string {
 // DocumentedSection returns the commands in a section, with the output that the page shows for them.
 func DocumentedSection(page, heading string) []fences.Step {
 	GinkgoHelper()
-	return steps(fences.Section(readPage(page), heading))
+	return steps(fences.Section(Read(page), heading))
 }
 
 // DocumentedPage returns the commands on a page.
 func DocumentedPage(page string) []fences.Step {
 	GinkgoHelper()
-	return steps(fences.Parse(readPage(page)))
+	return steps(fences.Parse(Read(page)))
 }
 
-func readPage(page string) string {
+// Read reads a file, whose path is absolute or relative to the root of the project.
+func Read(path string) string {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join(Root(), page))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(Root(), path)
+	}
+	text, err := os.ReadFile(path)
 	Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }

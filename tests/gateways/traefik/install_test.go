@@ -3,7 +3,6 @@ package traefik
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -58,9 +57,7 @@ func removeAll(ctx context.Context) {
 func newGateway(ctx context.Context) gateway {
 	GinkgoHelper()
 	g := gateway{namespace: namespaces.New(ctx)}
-	services, err := os.ReadFile("testdata/services.yaml")
-	Expect(err).NotTo(HaveOccurred())
-	realcluster.KubectlInput(ctx, string(services), "apply", "-n", g.namespace, "-f", "-")
+	realcluster.KubectlInput(ctx, support.Read("tests/gateways/traefik/testdata/services.yaml"), "apply", "-n", g.namespace, "-f", "-")
 	g.address = realcluster.Kubectl(ctx, "get", "service", "-n", g.namespace, "traefik", "-o", "jsonpath={.spec.clusterIP}")
 	g.authority = certificate(ctx, g.namespace, "gateway", "*."+g.namespace+".svc.cluster.local")
 	return g
@@ -84,9 +81,7 @@ func (g gateway) host(service string) string {
 // apply applies a file from testdata.
 func (g gateway) apply(ctx context.Context, file string) {
 	GinkgoHelper()
-	manifest, err := os.ReadFile(filepath.Join("testdata", file))
-	Expect(err).NotTo(HaveOccurred())
-	filled := strings.NewReplacer("NAMESPACE", g.namespace, "ADDRESS", g.address).Replace(string(manifest))
+	filled := strings.NewReplacer("NAMESPACE", g.namespace, "ADDRESS", g.address).Replace(support.Read("tests/gateways/traefik/testdata/" + file))
 	realcluster.KubectlInput(ctx, filled, "apply", "-n", g.namespace, "-f", "-")
 }
 
