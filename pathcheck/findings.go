@@ -75,13 +75,11 @@ func fold(b *bytes.Buffer, mark, text string) {
 }
 
 func (r *Report) writeFindings(b *bytes.Buffer) {
-	if len(r.Findings) == 0 {
-		if len(r.Facts) > 0 {
-			b.WriteString("Nothing wrong or surprising was found.\n")
-		}
-		return
+	if len(r.Findings) > 0 {
+		b.WriteString("WRONG OR SURPRISING\n")
+	} else if len(r.Facts) > 0 {
+		b.WriteString("Nothing wrong or surprising was found.\n")
 	}
-	b.WriteString("WRONG OR SURPRISING\n")
 	for i, each := range r.Findings {
 		fold(b, fmt.Sprintf("%d. ", i+1), each.Problem)
 		for _, fact := range each.Facts {
@@ -98,8 +96,7 @@ func (r *Report) writeFacts(b *bytes.Buffer) {
 	b.WriteString("\nFACTS: + good, ! wrong or surprising, - neutral, ? unknown\n")
 	for _, group := range []struct{ mark, sign string }{{probe.Good, "+ "}, {probe.Bad, "! "}, {"", "- "}} {
 		var items []string
-		others := 0
-		last := ""
+		others, last := 0, ""
 		for _, f := range r.Facts {
 			if f.Mark != group.mark {
 				continue

@@ -115,8 +115,6 @@ func TestReport_finish(t *testing.T) {
 		"of the whole":         {&Report{}, "client.address[a]", "of the fact", 3},
 		"of another prefix":    {&Report{groups: []string{"outlierDetection"}}, "retries.reset", "of outlierDetection", 3},
 		"no reason":            {&Report{}, "body.max", "the run did not report it", 3},
-		"no opt-in group":      {&Report{}, "timeouts.response", "the run did not examine the group timeouts", 3},
-		"not selected":         {&Report{groups: []string{"client"}}, "body.max", "the run did not examine the group body", 3},
 		"no Echo, and unknown": {&Report{Problem: "no response"}, "body.max", "the run did not report it", 1},
 	} {
 		r := c.report
@@ -130,6 +128,21 @@ func TestReport_finish(t *testing.T) {
 		var b strings.Builder
 		if err := r.WriteText(&b); err != nil || strings.Contains(b.String(), "kept   unknown: "+c.reason+"\n") != (c.reason != "") {
 			t.Errorf("%s: %v, %s", name, err, b.String())
+		}
+	}
+	r := &Report{Facts: []probe.Fact{probe.NewFact("timeouts.response", ">30s", "", ""), probe.NewFact("body.max", "16Mi", "", ""),
+		probe.NewFact("body.max.by", probe.None, "", "")}}
+	const timeouts, sizes = "the run tested no more than 30s", "the run tested no more than 16Mi"
+	for text, want := range map[string]Result{"timeouts.response>=30s": {OK: true}, "timeouts.response<=20s": {}, "body.max>=16Mi": {OK: true},
+		"timeouts.response>=60s": {Reason: timeouts}, "timeouts.response<=60s": {Reason: timeouts}, "body.max>=20Mi": {Reason: sizes},
+		"body.max<=20Mi": {Reason: sizes}, "body.max<=10Mi": {}, "body.max=16Mi": {OK: true}} {
+		e, err := verdict.ParseExpectation(text)
+		if r.Expected = nil; err != nil {
+			t.Fatal(err)
+		}
+		r.finish([]Expectation{e})
+		if got := r.Expected[0]; got.OK != want.OK || got.Reason != want.Reason {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
 	both := &Report{Facts: []probe.Fact{probe.NewFact("request.method", probe.Changed, "", "")}}

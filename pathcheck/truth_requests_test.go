@@ -110,6 +110,8 @@ func baseCases() []truthCase {
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 		{name: "one address has no route", hosts: map[string][]string{"shop.example.com": {unroutedIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "unknown"}}, // so that any value is false
+		{name: "of seven addresses, the last is dead", truth: truths{"report.address": proxyIP + ":80", "path.addresses": "unknown"},
+			vague: true, hosts: map[string][]string{"shop.example.com": append(slices.Repeat([]string{proxyIP}, 6), deadIP)}},
 		{name: "one address is silent", hosts: map[string][]string{"shop.example.com": {silentIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 	}
@@ -197,6 +199,7 @@ func pathCases() []truthCase {
 			return strings.ToLower(s)
 		})
 	}
+	root := rewritePath(func(string) string { return "/" })
 	return []truthCase{
 		{name: "the host is in lower case", url: "http://Shop.example.com/", hosts: map[string][]string{"Shop.example.com": {proxyIP}},
 			request: func(r *httputil.ProxyRequest) { r.Out.Host = strings.ToLower(r.In.Host) }, shown: "request.host"},
@@ -217,6 +220,8 @@ func pathCases() []truthCase {
 			truth:   truths{"request.path.prefix": "removed"}},
 		{name: "a prefix is added", request: rewritePath(func(s string) string { return "/v1" + s }),
 			truth: truths{"request.path.prefix": "changed", "grpc.unary": "no*"}},
+		{name: "paths are replaced", request: root, shown: "request.path.prefix request.path.case", also: "changed", truth: truths{"body.max": "8Mi..1Gi"}},
+		{name: "paths are replaced, and the body is fixed", request: root, vague: true, echo: []string{"ECHO_RESPONSE_BODY=hello"}},
 		{name: "queries are sorted", truth: truths{"request.query": "changed"}, request: rewriteQuery(func(s string) string {
 			parts := strings.Split(s, "&")
 			slices.Sort(parts)

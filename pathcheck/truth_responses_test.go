@@ -185,6 +185,19 @@ func responseCases() []truthCase {
 	}
 	return []truthCase{
 		{name: "responses are buffered", around: wrap(hold), truth: truths{"response.stream": "buffered", "response.earlyHints": "dropped"}},
+		{name: "event streams are cut after 1.5 s", truth: truths{"response.stream": "streamed"},
+			around: wrap(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				ctx, cancel := context.WithTimeout(r.Context(), 1500*time.Millisecond)
+				defer cancel()
+				if strings.HasSuffix(r.URL.Path, "/sse") {
+					r = r.WithContext(ctx)
+				}
+				next.ServeHTTP(w, r)
+			})},
+		{name: "long descriptions are changed", vague: true,
+			response: editBody(func(s string) string { return s + strings.Repeat(" ", len(s)/20_000) })},
+		{name: "404 is not requested", vague: true, request: rewriteQuery(replace("echo.status=404", "a")), truth: truths{"response.status": "unknown"}},
+		{name: "delays are not requested", vague: true, request: rewriteQuery(replace("echo.delay=30s", "a")), truth: truths{"timeouts.response": "unknown"}},
 		{name: "early hints are dropped", truth: truths{"response.earlyHints": "dropped"},
 			around: wrap(func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(finalOnly{w}, r) })},
 		{name: "Server is added", response: setResponse("Server", "a"), truth: truths{"response.headers.added": "Server"}},
@@ -205,6 +218,11 @@ func responseCases() []truthCase {
 		}, truth: truths{"response.headers.changed": "Content-Type"}},
 		{name: "GET is cached", around: caching(func(r *http.Request) bool { return r.URL.RawQuery == "" }), also: "refused cached",
 			truth: truths{"response.cached": "yes"}},
+		{name: "GET is cached by two proxies in turn", also: "refused cached", around: func(b *bench, next http.Handler) http.Handler {
+			isPlain := func(r *http.Request) bool { return r.URL.RawQuery == "" }
+			both := []http.Handler{caching(isPlain)(b, next), caching(isPlain)(b, next)}
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { both[b.next(ofProxy)%2].ServeHTTP(w, r) })
+		}, truth: truths{"response.cached": "yes"}},
 		{name: "all responses are cached", around: caching(func(*http.Request) bool { return true }), also: "refused cached", transport: reusing,
 			truth: truths{"response.cached": "yes", "response.earlyHints": "dropped", "loadBalancing.upstream": "reused",
 				"retries.reset": "0..300"}},
@@ -422,6 +440,8 @@ func retryCases() []truthCase {
 	}
 	return []truthCase{
 		{name: "GET is retried twice on 503", transport: again(2, failedGet), truth: truths{"retries.get": "2"}},
+		{name: "GET is retried 5 times without an ID", request: drop("X-Request-Id"), transport: again(5, failedGet),
+			truth: truths{"retries.get": "5", "client.requestID": "dropped"}},
 		{name: "everything is retried once on 503", transport: again(1, failed), truth: truths{"retries.get": "1", "retries.post": "1"}},
 		{name: "GET is retried on other pods", pods: 3, pick: inTurn, transport: again(1, failedGet),
 			truth: truths{"retries.get": "1", "loadBalancing.pods": "3", "loadBalancing.affinity": "none"}},

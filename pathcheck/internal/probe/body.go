@@ -27,7 +27,7 @@ func ExamineBody(ctx context.Context, g *Group) error {
 
 // ExamineLargeBody finds the largest body that arrives.
 func ExamineLargeBody(ctx context.Context, g *Group) error {
-	return g.climb(ctx, bodyLadder(g.Large, g.Known.Query))
+	return g.climb(ctx, bodyLadder(g.Large, g.Known.Query && g.Known.unrouted == ""))
 }
 
 // sizes are the sizes of bodies that proxies may handle in different ways: many buffer 8 or 16 KiB.
@@ -63,7 +63,7 @@ func examineRequestBuffer(ctx context.Context, g *Group) error {
 					return nil, err
 				}
 				_, _ = chunks.Write(wire.Filler(size))
-				_ = wire.EndChunks(s, nil)
+				wire.EndChunks(s, nil)
 				return g.Read(s, wire.MaxBody)
 			}),
 			read: func(o Outcome) (string, string) { return decideRequestBuffer(2*size, &o.Claims.Request) }}

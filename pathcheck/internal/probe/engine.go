@@ -17,7 +17,7 @@ const (
 	// chance is the probability above which errors may explain refused requests.
 	chance = 1e-6
 	// maxPairs is the maximum number of pairs that an experiment sends. With more errors than this number allows for, its fact is unknown.
-	maxPairs = 14
+	maxPairs = 20
 	// maxLost is the number of consecutive controls without a response after which the Echo counts as gone.
 	maxLost = 12
 	// quickest is the time between requests unless requests are refused at this pace.
@@ -77,7 +77,8 @@ func (e *Engine) record(arrived, failed int) {
 
 // control counts the outcome of a control. It returns an error if the Echo no longer responds.
 func (e *Engine) control(o Outcome) error {
-	e.record(o.arrivals())
+	failed := map[bool]int{false: 1}[o.Arrived()]
+	e.record(1-failed, failed)
 	e.mutex.Lock()
 	switch {
 	case o.Arrived():

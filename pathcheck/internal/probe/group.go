@@ -83,14 +83,6 @@ type Outcome struct {
 // Arrived reports whether the Echo has received the request.
 func (o Outcome) Arrived() bool { return o.Refusal == "" }
 
-// arrivals returns how many requests arrived, and how many did not.
-func (o Outcome) arrivals() (arrived, failed int) {
-	if o.Arrived() {
-		return 1, 0
-	}
-	return 0, 1
-}
-
 // rejected reports whether the Echo itself rejected the request because of its size.
 func (o Outcome) rejected() bool { return o.Response != nil && o.RejectedByEcho() }
 
@@ -342,12 +334,12 @@ func (t *trial) consider(o Outcome) (r result, isDone bool) {
 	switch {
 	case o.rejected():
 		return result{"", "the Echo rejects the request, whose header is too long", o}, true
+	case o.Refusal == refusedByCache && t.caches: // no error has this outcome
+		return refusal, true
 	case o.Refusal == refusedByCache && len(t.shown) > 0: // a cache repeats what the earlier response showed
 		return t.last, true
-	case o.Refusal == refusedByCache && !t.caches:
+	case o.Refusal == refusedByCache:
 		return result{"", describeRefusal(o.Refusal), o}, true
-	case o.Refusal == refusedByCache: // no error has this outcome
-		return refusal, true
 	case o.Refusal == wire.TimedOut && t.large && t.pairs > 1:
 		return result{"", "slow path: no response in time", o}, true
 	}
@@ -385,7 +377,8 @@ func (g *Group) attempt(ctx context.Context, x experiment, isPaired bool) (probe
 	}
 	probe.counts = controlled.Arrived()
 	if x.control != nil { // the Echo may respond to plain requests although it never receives this control
-		g.Engine.record(controlled.arrivals())
+		failed := map[bool]int{false: 1}[controlled.Arrived()]
+		g.Engine.record(1-failed, failed)
 		return probe, nil
 	}
 	return probe, g.Engine.control(controlled)
@@ -455,11 +448,5 @@ var (
 
 // DeadlineIn returns an error if a run took too long or was interrupted. Reports contain this error instead of its consequences.
 func DeadlineIn(ctx context.Context) error {
-	switch {
-	case ctx.Err() == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return errInterrupted
-	}
-	return ErrDeadline
+	return map[error]error{context.Canceled: errInterrupted, context.DeadlineExceeded: ErrDeadline}[ctx.Err()]
 }

@@ -28,7 +28,7 @@ func ExamineGRPC(ctx context.Context, g *Group) error {
 	return g.find(ctx, experiment{fact: "grpc.stream", sent: "one message per second", send: g.readMessages,
 		probe: call("/echo.v1.Echo/ServerStream", message("pathcheck", events, 1000)), // one per 1,000 ms
 		read: func(o Outcome) (string, string) {
-			value, received := decideArrivals(o.Arrivals, "")
+			value, received := decideArrivals(o.Arrivals, "", events)
 			if len(o.Arrivals) < events {
 				value = No
 			}

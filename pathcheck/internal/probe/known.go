@@ -31,6 +31,7 @@ type Known struct {
 	Full      bool             // whether requests can use all controls
 
 	uncontrolled string // the reason why requests cannot control responses; empty if there is none or it is unknown
+	unrouted     string // the reason why requests do not reach the Echo's own paths, such as /-/ws; empty if they do or it is unknown
 }
 
 // PlainPath is the path of a plain request, relative to the Echo's path.
@@ -43,15 +44,13 @@ func Nothing(*Known) string { return "" }
 // tested, or "".
 func Descriptions(k *Known) string {
 	a := k.Plain
-	switch coding := a.Header.Get("Content-Encoding"); {
+	switch {
 	case a.Description != nil:
 		return ""
 	case a.Changed:
 		return "responses are changed: the body is not the one that the Echo sent"
 	case a.Size == 0:
 		return fmt.Sprintf("the Echo's responses have no body (status %d)", a.Status)
-	case coding != "":
-		return "the Echo's responses arrive with Content-Encoding: " + Cut(Printable(coding), maxText)
 	}
 	return fmt.Sprintf("the Echo's responses do not describe requests: they have a fixed body (spec.response.body), "+
 		"or a proxy changes them (%d bytes, Content-Type: %s)", a.Size, Cut(Printable(a.Header.Get("Content-Type")), maxText))
@@ -59,6 +58,9 @@ func Descriptions(k *Known) string {
 
 // Controls is the requirement of a group that must control responses. It returns the reason why the group cannot be tested, or "".
 func Controls(k *Known) string { return k.uncontrolled }
+
+// Routes is the requirement of a group that needs the Echo's own paths. It returns the reason why the group cannot be tested, or "".
+func Routes(k *Known) string { return k.unrouted }
 
 const (
 	// meetings is the number of requests after which a URL without a proven response does not lead to the Echo. Errors alone explain as many
@@ -96,8 +98,8 @@ func meet(ctx context.Context, c *wire.Client, requests int) (*wire.Response, er
 // meetAddresses meets the Echo at each address of the URL's host, because clients choose any of them. It returns the first response that
 // comes from the Echo, and a fact unless the addresses are unknown.
 func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, []Fact, error) {
-	addresses := c.Addresses(ctx)
-	addresses = addresses[:min(len(addresses), meetings-1)]
+	all := c.Addresses(ctx)
+	addresses := all[:min(len(all), meetings-1)]
 	responses, problems := make([]*wire.Response, len(addresses)), make([]error, len(addresses))
 	try := func(requests int) {
 		_, _ = inParallel(ctx, len(addresses), func(ctx context.Context, i int) (struct{}, error) {
@@ -136,6 +138,8 @@ func meetAddresses(ctx context.Context, c *wire.Client) (*wire.Response, []Fact,
 		f.Value = fmt.Sprintf("%d of %d", reached, tested)
 	} else if len(untested) > 0 {
 		f = unknown(name, "this machine has no route to "+strings.Join(untested, ", "))
+	} else if len(addresses) < len(all) {
+		f = unknown(name, fmt.Sprintf("only %d of %d addresses were tested", len(addresses), len(all)))
 	}
 	return responses[first], []Fact{f}, nil
 }
@@ -170,6 +174,16 @@ func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 				delete(each.Description.Headers, http.CanonicalHeaderKey(own.Name))
 			}
 		}
+	}
+	if a.Description == nil || !strings.HasSuffix(a.Description.PathOnly(), PlainPath) {
+		r, err := g.perform(ctx, experiment{probe: wire.Request{Path: "/-/body"}, read: func(o Outcome) (string, string) {
+			isOwn := o.Claims.Status == http.StatusServiceUnavailable || hasType(o.Response, "application/octet-stream")
+			return choose(isOwn, Yes, No), "" // the Echo may be out of memory
+		}})
+		if err != nil {
+			return k, err
+		}
+		k.unrouted = choose(r.value == No, "a proxy replaces paths, so that requests do not reach the Echo's own paths, such as /-/ws", "")
 	}
 	return k, k.findControls(ctx, g)
 }

@@ -130,13 +130,16 @@ func (g *Group) unknownLimit(l ladder, reason string) error {
 
 // experiment returns the experiment that determines whether a size arrives and, if it does not, who refuses it.
 func (l *ladder) experiment(low, high int) experiment {
-	x := experiment{fact: l.fact, once: true, probe: *l.request(l.sizes[high]), large: l.slow, rejects: true,
+	request := l.request(l.sizes[high])
+	x := experiment{fact: l.fact, once: true, probe: *request, large: l.slow, rejects: true,
 		read: func(o Outcome) (string, string) {
 			switch {
 			case o.rejected():
 				return byEcho, fmt.Sprintf("%d from the Echo itself", o.Status)
-			case isComplete(l.request(l.sizes[high]), o):
+			case isComplete(request, o):
 				return Kept, ""
+			case o.Description == nil && len(request.Body) <= describedBody:
+				return "", whyNotDescribed(o)
 			}
 			return byProxy, "not all of it arrived"
 		},

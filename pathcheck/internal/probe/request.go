@@ -18,7 +18,12 @@ func ExamineRequest(ctx context.Context, g *Group) error {
 		examineMethods("request.method", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
 		examineMethods("request.methodOther", "TRACE", "PROPFIND", "BREW")}
 	for _, each := range headerLadders() {
-		parts = append(parts, func(ctx context.Context, g *Group) error { return g.climb(ctx, each) })
+		parts = append(parts, func(ctx context.Context, g *Group) error {
+			if g.Known.unrouted != "" && each.fact == "request.url.size" { // the Echo does not see the URL
+				return g.unknownLimit(each, g.Known.unrouted)
+			}
+			return g.climb(ctx, each)
+		})
 	}
 	for _, each := range requestExperiments(g) {
 		parts = append(parts, func(ctx context.Context, g *Group) error { return g.find(ctx, each) })

@@ -89,7 +89,7 @@ func TestDecideArrivals(t *testing.T) {
 		"one by one":     {[]time.Duration{0, s, 2 * s}, "streamed"},
 		"one, then both": {[]time.Duration{0, 2 * s, 2 * s}, "streamed"},
 	} {
-		expectText(t, name, valueOf(decideArrivals(c.arrivals, "")), c.want)
+		expectText(t, name, valueOf(decideArrivals(c.arrivals, "", events)), c.want)
 	}
 }
 

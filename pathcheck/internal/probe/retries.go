@@ -58,13 +58,14 @@ func ExamineRetries(ctx context.Context, g *Group) error {
 // examineRetries compares how many times the Echo receives a request that fails, and one that does not, which a proxy may mirror.
 func (g *Group) examineRetries(ctx context.Context, fact, method, query string) error {
 	x, counts := experiment{fact: fact, sent: method}, []int{}
-	queries := []string{"", query, query} // one control, and two probes that must agree
+	queries := []string{"?", query + "&", query + "&"} // one control, and two probes that must agree
 	for tries := 0; len(counts) < len(queries); tries++ {
 		if tries == 2*len(queries) { // errors may cost some
 			return g.conclude(x, result{received: "errors: several requests did not arrive"}, nil)
 		}
 		nonce := wire.NewNonce()
-		_, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Path: PlainPath + queries[len(counts)], Nonce: nonce,
+		_, err := g.ask(ctx, g.Do, &wire.Request{Method: method, Nonce: nonce,
+			Path:   PlainPath + queries[len(counts)] + nonce, // a new query, because the Echo counts the failures of each
 			Fields: wire.Fields("X-Request-Id", nonce)})
 		if err != nil {
 			return err
@@ -108,10 +109,7 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	x := experiment{fact: "outlierDetection",
 		sent: fmt.Sprintf("%d requests for responses with status 503 to %d pods", failures*len(before), len(before))}
 	// With so many requests, random load balancing does not miss a pod: (1-1/pods)^requests < chance.
-	requests := failures
-	if len(before) > 1 {
-		requests = max(failures, int(math.Ceil(math.Log(chance)/math.Log(1-1/float64(len(before))))))
-	}
+	requests := max(failures, int(math.Ceil(math.Log(chance)/math.Log(1-1/float64(len(before))))))
 	switch reason := g.Known.sampleTooSmall(); {
 	case reason != "":
 		return g.conclude(x, result{received: reason}, nil)

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,7 +88,7 @@ func (g *Group) openWebSocket(ctx context.Context) (*wire.Response, error) {
 	c, _, err := websocket.Dial(ctx, "ws://echo", options) //nolint:bodyclose // the library closes it
 	if c == nil {
 		if h.response == nil {
-			return nil, cmp.Or(h.err, err)
+			return nil, err
 		}
 		if h.response.Status == http.StatusSwitchingProtocols { // clients do not accept the handshake
 			h.response.WebSocket = &wire.WebSocket{Subprotocol: h.response.Header.Get("Sec-WebSocket-Protocol"), Size: 100, Lost: err}
@@ -123,7 +122,6 @@ type webSocketHandshake struct {
 	group    *Group
 	nonce    string
 	response *wire.Response // nil if there was no response
-	err      error          // why there was no response
 }
 
 // RoundTrip implements http.RoundTripper. If the response rejects the handshake, RoundTrip returns an error so that the library does not
@@ -142,12 +140,10 @@ func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) 
 		h.nonce = s.Nonce
 	}
 	if err != nil {
-		h.err = err
 		return nil, err
 	}
 	response, a, err := h.group.ReadHeader(s)
 	if err != nil {
-		h.err = err
 		return nil, errors.Join(err, s.Close())
 	}
 	h.response = a

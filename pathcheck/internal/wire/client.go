@@ -108,7 +108,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 		switch {
 		case r.Chunked:
 			_, _ = httputil.NewChunkedWriter(s).Write(r.Body)
-			_ = EndChunks(s, r.Trailers)
+			EndChunks(s, r.Trailers)
 		case len(r.Body) > 0:
 			_, _ = s.Write(r.Body)
 		}

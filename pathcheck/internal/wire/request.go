@@ -91,14 +91,13 @@ func (c *Client) Header(r *Request) []byte {
 }
 
 // EndChunks ends a body that httputil.NewChunkedWriter writes, with trailers.
-func EndChunks(w io.Writer, trailers []Field) error {
+func EndChunks(w io.Writer, trailers []Field) {
 	b := bytes.NewBufferString("0\r\n")
 	for _, each := range trailers {
 		fmt.Fprintf(b, "%s\r\n", each)
 	}
 	b.WriteString("\r\n")
-	_, err := b.WriteTo(w)
-	return err
+	_, _ = b.WriteTo(w) // the server may have responded
 }
 
 // Filler returns a body of the given size.

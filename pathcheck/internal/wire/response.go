@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -71,6 +72,7 @@ type Response struct {
 	Description *Description  // nil unless the Echo describes the request, and the body is the one that the Echo sent
 
 	Arrivals  []time.Duration // when the events of a stream arrived
+	Ended     bool            // the stream of events ended
 	WebSocket *WebSocket      // nil unless the request opened a WebSocket
 	Local     netip.AddrPort
 	Remote    string // host and port
@@ -134,11 +136,8 @@ func RefusalOf(err error) string {
 // RejectedByEcho reports whether the Echo itself rejects a request because of its size. Over HTTP/1, the rejection contains no proof,
 // because the Echo does not read the header that requests a proof.
 func (a *Response) RejectedByEcho() bool {
-	switch a.Status {
-	case http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge:
-		return a.Proven && !a.Cached || bytes.HasPrefix(a.Body, []byte("echo-server: the "))
-	}
-	return false
+	sizes := []int{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestURITooLong, http.StatusRequestEntityTooLarge}
+	return slices.Contains(sizes, a.Status) && (a.Proven && !a.Cached || bytes.HasPrefix(a.Body, []byte("echo-server: the ")))
 }
 
 // Description is an echo server's description of the request that it received.
