@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	connection, err := dialAny(ctx, localAddresses(settings.AdminAddress))
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", settings.AdminAddress) // without a host, this machine
 	if err != nil {
 		return fmt.Errorf("cannot reach the admin port: %w", err)
 	}
@@ -35,28 +34,6 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 		return fmt.Errorf("not ready: /readyz on the admin port responds with %q", status)
 	}
 	return nil
-}
-
-// localAddresses returns the addresses at which a local client can reach a server that listens on the given address.
-func localAddresses(address string) []string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || host != "" && !net.ParseIP(host).IsUnspecified() {
-		return []string{address}
-	}
-	return []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
-}
-
-// dialAny connects to the first address that accepts a connection. If none does, dialAny returns the error for the first address.
-func dialAny(ctx context.Context, addresses []string) (net.Conn, error) {
-	var first error
-	for _, address := range addresses {
-		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err == nil {
-			return connection, nil
-		}
-		first = cmp.Or(first, err)
-	}
-	return nil, first
 }
 
 // readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, because reading one line does not justify a

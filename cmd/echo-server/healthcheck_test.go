@@ -7,28 +7,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-func TestLocalAddresses(t *testing.T) {
-	for address, want := range map[string][]string{
-		":9090":            {"127.0.0.1:9090", "[::1]:9090"},
-		"0.0.0.0:9090":     {"127.0.0.1:9090", "[::1]:9090"},
-		"[::]:9090":        {"127.0.0.1:9090", "[::1]:9090"},
-		"127.0.0.2:9090":   {"127.0.0.2:9090"},
-		"[fd00::1]:9090":   {"[fd00::1]:9090"},
-		"pod.example:9090": {"pod.example:9090"},
-	} {
-		if got := localAddresses(address); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", address, got, want)
-		}
-	}
-}
 
 func TestHealthcheck(t *testing.T) {
 	var draining atomic.Bool

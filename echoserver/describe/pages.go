@@ -1,12 +1,12 @@
 package describe
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed" // for the pages
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 
@@ -36,7 +36,8 @@ func NewPages() Pages {
 // page is a static document with a placeholder for data. Its Content-Security-Policy allows a browser to execute only the page's script,
 // and to connect only to this server.
 type page struct {
-	head, tail string
+	head, tail []byte
+	Size       int // in bytes, without data
 	Policy     string
 }
 
@@ -47,7 +48,7 @@ func newPage(document string) page {
 	if found {
 		head += placeholder
 	}
-	return page{head: head, tail: tail, Policy: fmt.Sprintf(
+	return page{head: []byte(head), tail: []byte(tail), Size: len(head) + len(tail), Policy: fmt.Sprintf(
 		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; connect-src 'self'; "+
 			"script-src %s; style-src %s", source(document, "script"), source(document, "style"))}
 }
@@ -61,13 +62,11 @@ func source(document, element string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 }
 
-// With returns the page with data, and the length of the result. The data must be JSON without HTML markup characters.
-func (p *page) With(data []byte) (source io.Reader, length int) {
-	return io.MultiReader(strings.NewReader(p.head), bytes.NewReader(data), strings.NewReader(p.tail)), len(p.head) + len(data) + len(p.tail)
-}
+// With returns the page with data, which must be JSON without HTML markup characters. Copying the result needs no buffer.
+func (p *page) With(data []byte) io.Reader { return &net.Buffers{p.head, data, p.tail} }
 
 // Serve responds with the page, without data.
 func (p *page) Serve(e *exchange.Exchange) {
 	e.Header().Set("Content-Security-Policy", p.Policy)
-	e.Reply(http.StatusOK, PageType, p.head+p.tail)
+	e.Reply(http.StatusOK, PageType, string(p.head)+string(p.tail))
 }

@@ -55,8 +55,8 @@ func TestNewPage(t *testing.T) {
 		w.Header().Get("Content-Security-Policy") != whole.Policy {
 		t.Errorf("the served page is %q with %v", w.Body, w.Header())
 	}
-	if page := NewPages().Echo; !strings.HasSuffix(page.head, `<script type="application/json" id="data">`) ||
-		!strings.HasPrefix(page.tail, "</script>\n<script>") {
+	if page := NewPages().Echo; !strings.HasSuffix(string(page.head), `<script type="application/json" id="data">`) ||
+		!strings.HasPrefix(string(page.tail), "</script>\n<script>") {
 		t.Errorf("the page's data goes between %q and %q", page.head[len(page.head)-50:], page.tail[:50])
 	}
 }
@@ -76,8 +76,8 @@ func TestPage_escapesData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := strings.CutPrefix(rendered(t, &page, encoded), page.head)
-		got, ok2 := strings.CutSuffix(got, page.tail)
+		got, ok := strings.CutPrefix(rendered(t, &page, encoded), string(page.head))
+		got, ok2 := strings.CutSuffix(got, string(page.tail))
 		if !ok || !ok2 || c.forbidden != "" && strings.ContainsAny(got, c.forbidden) {
 			t.Errorf("%s: the page holds %q", name, got)
 		}
@@ -121,10 +121,9 @@ func TestPage_matchesResponseFields(t *testing.T) {
 
 func rendered(t *testing.T, p *page, data []byte) string {
 	t.Helper()
-	source, length := p.With(data)
-	document, err := io.ReadAll(source)
-	if err != nil || length != len(document) {
-		t.Errorf("the page has %d bytes, %v, and the length is %d", len(document), err, length)
+	document, err := io.ReadAll(p.With(data))
+	if err != nil || p.Size+len(data) != len(document) {
+		t.Errorf("the page has %d bytes, %v, and its size is %d", len(document), err, p.Size)
 	}
 	return string(document)
 }

@@ -183,10 +183,20 @@ func (a *Response) encode(forHTML bool, indent string) []byte {
 }
 
 // MaxBytes returns the maximum size, in bytes, of the description of a request with a body. JSON needs up to six bytes to represent one
-// byte. The description contains query parameters twice, and lists the values that are not UTF-8.
+// byte. The description contains query parameters and some fields twice, and lists the values that are not UTF-8.
 func MaxBytes(e *exchange.Exchange, r *http.Request, b *exchange.Body) int64 {
 	const escape = 6
-	return escape*(e.DescribedSize(b)+int64(len(r.URL.RawQuery))) + int64(rawCost*mostRaw(r))
+	return escape*(e.DescribedSize(b)+e.HeaderSize+int64(len(r.URL.RawQuery))) + int64(rawCost*mostRaw(r)) + CertificateBytes(r)
+}
+
+// CertificateBytes returns the maximum size, in bytes, of the client's certificates in a description.
+func CertificateBytes(r *http.Request) (size int64) {
+	if state := transport.TLSStateOf(r); state != nil {
+		for _, each := range state.PeerCertificates {
+			size += int64(2 * len(each.Raw)) // PEM is longer than DER
+		}
+	}
+	return size
 }
 
 // Text returns the response as plain text in UTF-8: the request, then the client and the server.
@@ -205,7 +215,8 @@ func (a *Response) Text() []byte {
 		}
 	})
 	if body := a.Request.Body; body != nil {
-		fmt.Fprintf(&b, "body: %s\n\n%s\n", body, body.Data)
+		truncated := map[bool]string{true: ", truncated"}[body.Truncated]
+		fmt.Fprintf(&b, "body: %d bytes, sha256 %s, %s%s\n\n%s\n", body.Size, body.SHA256, body.Encoding, truncated, body.Data)
 	}
 	if utf8.Valid(b.Bytes()) { // nearly always
 		return b.Bytes()

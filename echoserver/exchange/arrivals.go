@@ -3,8 +3,6 @@ package exchange
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
 	"hash/maphash"
 	"io"
 	"net/http"
@@ -52,9 +50,7 @@ type arrival struct {
 func NewArrivals(echo proof.Echo, pool *transport.Pool) *Arrivals {
 	most := max(1, min(maxNonces, pool.Limit/8/nonceCost))
 	pool.Acquire(most * nonceCost)
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return &Arrivals{echo: echo, server: hex.EncodeToString(id[:]), seed: maphash.MakeSeed(), nonces: NewRecent[sameNonce](int(most))}
+	return &Arrivals{echo: echo, server: NewRequestID(), seed: maphash.MakeSeed(), nonces: NewRecent[sameNonce](int(most))}
 }
 
 // Receive counts a request that asks for a proof, and lets the exchange sign the response. Other requests stay as they are.

@@ -1,11 +1,11 @@
 package exchange
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -38,15 +38,6 @@ type Body struct {
 	Data      string `json:"data"`
 	Encoding  string `json:"encoding"` // of Data: utf-8 or base64
 	Truncated bool   `json:"truncated,omitempty"`
-}
-
-// String describes the body without its data.
-func (b *Body) String() string {
-	text := fmt.Sprintf("%d bytes, sha256 %s, %s", b.Size, b.SHA256, b.Encoding)
-	if b.Truncated {
-		text += ", truncated"
-	}
-	return text
 }
 
 // ReadBody reads the whole body of a request and keeps its beginning. It returns nil for an empty body.
@@ -112,9 +103,11 @@ func shown(data []byte, isCut bool) (text, encoding string) {
 	if isCut {
 		whole = WithoutPartialRune(data)
 	}
-	// JSON would need six bytes for each control character. The control characters that occur in text are shorter.
+	// JSON would need six bytes for each control character and, in a page, for each character of markup. The control characters that occur in
+	// text are shorter, and no text consists mostly of markup.
 	isControl := func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' }
-	if utf8.Valid(whole) && !slices.ContainsFunc(data, isControl) {
+	markup := bytes.Count(data, []byte("<")) + bytes.Count(data, []byte(">")) + bytes.Count(data, []byte("&"))
+	if utf8.Valid(whole) && markup <= max(4<<10, len(data)/2) && !slices.ContainsFunc(data, isControl) {
 		return string(whole), "utf-8"
 	}
 	return base64.StdEncoding.EncodeToString(data), "base64"

@@ -73,6 +73,7 @@ func TestStatusOrOK(t *testing.T) {
 }
 
 func TestShown(t *testing.T) {
+	markup := strings.Repeat("<&>&", 1250)
 	for name, c := range map[string]struct {
 		data           string
 		isCut          bool
@@ -83,6 +84,9 @@ func TestShown(t *testing.T) {
 		"cut within a rune":   {"a\xe2\x82", true, "a", "utf-8"},
 		"ends within a rune":  {"a\xe2\x82", false, base64.StdEncoding.EncodeToString([]byte("a\xe2\x82")), "base64"},
 		"cut bytes":           {"\xff\xfe\xe2", true, base64.StdEncoding.EncodeToString([]byte("\xff\xfe\xe2")), "base64"},
+		"mostly markup":       {markup + "a", false, base64.StdEncoding.EncodeToString([]byte(markup + "a")), "base64"},
+		"half markup":         {markup + strings.Repeat("a", 5000), false, markup + strings.Repeat("a", 5000), "utf-8"},
+		"short markup":        {markup[:4096], false, markup[:4096], "utf-8"},
 		"an escape character": {"a\x1b[0m", false, base64.StdEncoding.EncodeToString([]byte("a\x1b[0m")), "base64"},
 		"lines and tabs":      {"a\tb\r\nc\x7f", false, "a\tb\r\nc\x7f", "utf-8"},
 	} {

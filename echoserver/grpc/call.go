@@ -39,7 +39,7 @@ const (
 	prefixSize = 5
 )
 
-// LimitMessage is the reason in echo_rejected_total for messages that are larger than maxMessage.
+// LimitMessage is the reason in echo_rejected_total for messages that are larger than the service allows.
 const LimitMessage = "grpc_message"
 
 // call is a call in progress, from which Connect reads the request, and to which it writes the response.
@@ -53,6 +53,7 @@ type call struct {
 	cause      func() error  // returns why the call ends early, or nil
 	deadline   time.Time     // set by the client; zero for none
 	patience   time.Duration // the time limit for a message to begin
+	limit      int64         // the maximum size of a message, in bytes, including its prefix
 
 	received  int64 // bytes received since the previous message
 	acquired  int64 // bytes acquired for the message
@@ -78,13 +79,12 @@ func (c *call) Read(p []byte) (int, error) {
 	if c.received == 0 && n > 0 {
 		c.setReadDeadline(messageTimeout)
 	}
-	const limit = maxMessage + prefixSize
-	before := min(c.received, limit)
+	before := min(c.received, c.limit)
 	c.received += int64(n)
-	if before < limit && c.received > limit {
+	if before < c.limit && c.received > c.limit {
 		c.rejected(LimitMessage)
 	}
-	if !c.acquire(messageFactor * (min(c.received, limit) - before)) {
+	if !c.acquire(messageFactor * (min(c.received, c.limit) - before)) {
 		return 0, c.outOfMemory()
 	}
 	switch cause := c.cause(); {

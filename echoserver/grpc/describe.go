@@ -51,7 +51,7 @@ func (h *Handler) describe(c *call) (*echov1.Call, error) {
 
 // acquireDescription acquires the part of a description's memory that the cost of the request does not include.
 func (c *call) acquireDescription() bool {
-	return c.acquire(descriptionFactor * max(0, c.HeaderSize-transport.IncludedHeader))
+	return c.acquire(descriptionFactor*max(0, c.HeaderSize-transport.IncludedHeader) + 2*describe.CertificateBytes(c.request))
 }
 
 // eachMetadata calls visit with each value of the metadata, sorted by key. Keys are in lowercase, as in HTTP/2.

@@ -107,6 +107,7 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 func (h *Handler) options(maxMessage int, target controls.Target) connect.HandlerOption {
 	gate := func(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 		c := callOf(ctx)
+		c.limit = int64(maxMessage) + prefixSize
 		if c.err = h.begin(ctx, c, spec.StreamType); c.err == nil {
 			c.err = h.control(ctx, c, target)
 		}

@@ -352,10 +352,12 @@ func TestHandler_countsCallsByStatus(t *testing.T) {
 		headers           []string
 		want              []string
 	}{
-		"Connect":                    {unaryPath, unary, `{"message": "hello"}`, nil, []string{"Unary OK"}},
-		"Connect, an unknown field":  {unaryPath, unary, `{"none": 1}`, nil, []string{"Unary OK"}},
-		"Connect, not JSON":          {unaryPath, unary, "hello", nil, []string{"Unary INVALID_ARGUMENT"}},
-		"Connect, too much":          {unaryPath, unary, tooLong, nil, []string{"Unary RESOURCE_EXHAUSTED", "limit grpc_message"}},
+		"Connect":                   {unaryPath, unary, `{"message": "hello"}`, nil, []string{"Unary OK"}},
+		"Connect, an unknown field": {unaryPath, unary, `{"none": 1}`, nil, []string{"Unary OK"}},
+		"Connect, not JSON":         {unaryPath, unary, "hello", nil, []string{"Unary INVALID_ARGUMENT"}},
+		"Connect, too much":         {unaryPath, unary, tooLong, nil, []string{"Unary RESOURCE_EXHAUSTED", "limit grpc_message"}},
+		"Connect, a long check": {"/grpc.health.v1.Health/Check", unary, strings.Repeat(" ", maxShortMessage+prefixSize+1), nil,
+			[]string{"grpc.health.v1.Health/Check RESOURCE_EXHAUSTED", "limit grpc_message"}},
 		"Connect, compressed":        {unaryPath, unary, "{}", []string{"Content-Encoding", "gzip"}, []string{"Unary UNIMPLEMENTED"}},
 		"Connect, another version":   {unaryPath, unary, "{}", []string{"Connect-Protocol-Version", "2"}, []string{"Unary INVALID_ARGUMENT"}},
 		"Connect, a requested code":  {unaryPath, unary, "{}", []string{"X-Echo-Grpc-Status", "11"}, []string{"Unary OUT_OF_RANGE"}},

@@ -18,8 +18,9 @@ import (
 
 // TestHandler_logsClient compares the client's address in the log with the one in the response.
 func TestHandler_logsClient(t *testing.T) {
-	for trusted, want := range map[string]string{"": "", "127.0.0.0/8,203.0.113.7": "198.51.100.9"} {
-		h, log := loggedHandler(t, "ECHO_TRUSTED_PROXIES="+trusted)
+	for trusted, want := range map[string]string{"": "", "127.0.0.0/8,203.0.113.7": "198.51.100.9", "10.0.0.0/8 ECHO_IDENTITY=false": "127.0.0.1"} {
+		isHidden := strings.Contains(trusted, "IDENTITY")
+		h, log := loggedHandler(t, strings.Fields("ECHO_TRUSTED_PROXIES="+trusted)...)
 		url := serve(t, h).URL
 		for proto, client := range echotest.Clients(t) {
 			for target, headers := range map[string][]string{"/": nil, "/-/body": nil, "/?echo.status=1": nil, "/-/livez/a": nil,
@@ -31,7 +32,7 @@ func TestHandler_logsClient(t *testing.T) {
 				lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 				var line struct{ Client struct{ Address string } }
 				if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil || line.Client.Address != want ||
-					target == "/" && want != "" && decode(t, got.Text).Client.Address != want {
+					target == "/" && want != "" && (decode(t, got.Text).Client.Address == want) == isHidden {
 					t.Errorf("%q, %s: %v, the log is %s, the response is %s", trusted, id, err, lines[len(lines)-1], got.Text)
 				}
 			}

@@ -33,7 +33,9 @@ func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 		return false
 	}
 	if len(h.trustedProxies) > 0 {
-		e.Client = h.describer.Client(r).Address
+		logged := *h.describer
+		logged.ShowIdentity = true // hides addresses only in responses
+		e.Client = logged.Client(r).Address
 	}
 	return h.checkHeader(e, r, size, longestField)
 }
@@ -54,7 +56,7 @@ func (h *handler) admitStream(e *exchange.Exchange, r *http.Request, c *transpor
 	defer c.EndRejection()
 	if !c.BeginRejection() || keepsMuch(r) {
 		h.metrics.Rejected(transport.LimitMemory)
-		e.OverBudget = true
+		e.OverBudget, e.Status = true, statusNoResponse
 		panic(http.ErrAbortHandler)
 	}
 	clear(r.Header) // the header is not needed while the response waits for the client

@@ -35,7 +35,7 @@ type content struct {
 }
 
 // content returns the body of the response: generated text of a given size, a fixed text, or the echo in one of the formats. It claims each
-// body except generated text.
+// body except generated text and pages.
 func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *controls.Controls, body *exchange.Body) content {
 	switch {
 	case desired.Size != nil:
@@ -46,15 +46,10 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 	}
 	echo := h.describer.Describe(e, r, desired.Applied(), body)
 	switch cmp.Or(desired.Format, controls.AcceptedFormat(r.Header["Accept"])) {
-	case controls.HTML:
+	case controls.HTML: // no client verifies the digest of a page, which would cost more CPU time than the rest of the proof
 		e.Header().Set("Content-Security-Policy", h.pages.Echo.Policy)
 		data := echo.CompactJSON(true)
-		source, length := h.pages.Echo.With(data)
-		e.Claim(false, func() io.Reader {
-			page, _ := h.pages.Echo.With(data)
-			return page
-		})
-		return content{mediaType: describe.PageType, length: length, held: cap(data), source: source}
+		return content{mediaType: describe.PageType, length: h.pages.Echo.Size + len(data), held: cap(data), source: h.pages.Echo.With(data)}
 	case controls.Text:
 		return contentOf(e, transport.PlainText, echo.Text())
 	}
@@ -69,10 +64,11 @@ func (h *handler) content(e *exchange.Exchange, r *http.Request, desired *contro
 func generated(e *exchange.Exchange, r *http.Request, desired *controls.Controls) content {
 	size, begin, end := *desired.Size, 0, *desired.Size
 	c := content{mediaType: transport.PlainText, held: min(size, copyBuffer)}
-	if r.Method == http.MethodGet && desired.StatusOrOK() == http.StatusOK && desired.Connection == "" && size > 0 {
+	isGet := r.Method == http.MethodGet
+	if (isGet || r.Method == http.MethodHead) && desired.StatusOrOK() == http.StatusOK && desired.Connection == "" && size > 0 {
 		e.Header().Set("Accept-Ranges", "bytes")
 		text, isRange := strings.CutPrefix(strings.Join(r.Header["Range"], ","), "bytes=")
-		if isRange && !strings.Contains(text, ",") && r.Header["If-Range"] == nil { // no validator matches
+		if isGet && isRange && !strings.Contains(text, ",") && r.Header["If-Range"] == nil { // no validator matches
 			var ok bool
 			if begin, end, ok = parseRange(text, size); !ok {
 				e.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", size))

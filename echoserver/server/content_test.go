@@ -107,6 +107,7 @@ func TestHandler_supportsHeadOfEachRoute(t *testing.T) {
 			head := echotest.Send(t, client, http.MethodHead, url, "")
 			mediaType := head.Header.Get("Content-Type")
 			if head.StatusCode != get.StatusCode || mediaType != get.Header.Get("Content-Type") || head.Text != "" ||
+				head.Header.Get("Accept-Ranges") != get.Header.Get("Accept-Ranges") ||
 				strings.HasSuffix(url, "size=5") && head.ContentLength != 5 {
 				t.Errorf("%s, %s: %d with type %q and %q", proto, url, head.StatusCode, mediaType, head.Text)
 			}

@@ -117,8 +117,7 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request, desired *
 		h.exhausted(e)
 		return nil, 0, false
 	}
-	applied := desired.Applied()
-	e.Applied = applied
+	e.Applied = desired.Applied()
 	describer := *h.describer
 	if h.controls != controls.Full {
 		// The handshake must come from one of this server's pages, or from no page at all. Browsers let pages from any origin read WebSocket
@@ -127,7 +126,7 @@ func (h *handler) echoHandshake(e *exchange.Exchange, r *http.Request, desired *
 		isSameOrigin := err == nil && (origin.Host == r.Host || r.Header["Origin"] == nil)
 		describer.ShowIdentity = h.showIdentity && isSameOrigin
 	}
-	return e.Enclose(bytes.TrimSpace(describer.Describe(e, r, applied, nil).CompactJSON(false))), acquired, true
+	return e.Enclose(bytes.TrimSpace(describer.Describe(e, r, e.Applied, nil).CompactJSON(false))), acquired, true
 }
 
 // logHandshake logs the echo of a WebSocket request at debug level. The echo shows whether a proxy has removed headers that a handshake

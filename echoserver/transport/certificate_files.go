@@ -36,12 +36,10 @@ type TLSSettings struct {
 func ParseCiphers(text string) ([]uint16, error) {
 	known := map[string]uint16{}
 	var recommended []string
-	for _, suite := range tls.InsecureCipherSuites() {
-		known[suite.Name] = suite.ID
-	}
-	for _, suite := range tls.CipherSuites() {
-		known[suite.Name] = suite.ID
-		recommended = append(recommended, suite.Name)
+	for _, suite := range append(tls.InsecureCipherSuites(), tls.CipherSuites()...) {
+		if known[suite.Name] = suite.ID; !suite.Insecure {
+			recommended = append(recommended, suite.Name)
+		}
 	}
 	var ciphers []uint16
 	for name := range strings.SplitSeq(text, ",") {

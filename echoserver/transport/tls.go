@@ -199,22 +199,23 @@ func TLSStateOf(r *http.Request) *tls.ConnectionState {
 type carrier struct {
 	net.Conn
 	handshakes *evictingSet // the handshakes in progress; most take milliseconds, and the oldest is aborted to make room
-	received   int          // the number of handshake bytes received
+	received   int          // the number of bytes received until the handshake is complete
 	complete   bool         // whether the handshake is complete
 	closing    atomic.Bool
 }
 
 func (c *carrier) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
 	if c.complete {
-		return n, err
+		return c.Conn.Read(p)
 	}
+	if c.received == maxHandshakeBytes { // otherwise, the last bytes may belong to a request that follows the handshake
+		return 0, errors.New("the handshake is larger than 16 KiB")
+	}
+	n, err := c.Conn.Read(p[:min(len(p), maxHandshakeBytes-c.received)])
 	if c.received == 0 && n > 0 {
 		c.handshakes.add(c.Conn)
 	}
-	if c.received += n; c.received > maxHandshakeBytes {
-		return 0, errors.New("the handshake is larger than 16 KiB")
-	}
+	c.received += n
 	return n, err
 }
 

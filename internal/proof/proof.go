@@ -100,8 +100,8 @@ type Claims struct {
 	Attempt int    `json:"attempt"` // how many requests with this nonce the server has received, including this one
 	Status  int    `json:"status"`  // of the response
 	Method  string `json:"method"`  // of the request as received; only its first 16 bytes
-	// Body is the digest of the whole response body before any compression. It is empty if there is no body, and for generated text, ranges,
-	// streams, and calls, because the server does not know the body when it writes the header.
+	// Body is the digest of the whole response body before any compression. It is empty if there is no body, for generated text, ranges,
+	// streams, and calls, because the server does not know the body when it writes the header, and for pages, because they are long.
 	Body      string `json:"body,omitempty"`
 	Describes bool   `json:"describes,omitempty"` // whether the body is a JSON description of the request
 	// Fields has a digest of each field that the server set in the response's header, by canonical name, apart from fields for one
