@@ -33,7 +33,11 @@ type childWriter struct {
 // exist. ensure returns the child as it now exists: the live object if nothing differed, and nil if there is no child.
 func (w *childWriter) ensure(ctx context.Context, c objects.Child, live client.Object) (client.Object, error) {
 	if c.Desired == nil {
-		return nil, w.remove(ctx, live)
+		if live == nil {
+			return nil, nil //nolint:nilnil // there is no child, and none is desired
+		}
+		// Background deletion is sufficient, because only a Deployment has dependents that matter, and a Deployment is always desired.
+		return nil, deleteChild(ctx, w.client, live, metav1.DeletePropagationBackground)
 	}
 	if live != nil {
 		recreated := c
@@ -97,15 +101,6 @@ func (w *childWriter) replace(ctx context.Context, c objects.Child, live client.
 		if apierrors.IsInvalid(err) || forbidden || status.IsDenied(err) || apierrors.IsInternalError(err) {
 			return &objects.RequestError{Action: "replaced", Kind: c.Kind, Key: c.Key, Err: err}
 		}
-	}
-	return w.remove(ctx, live)
-}
-
-// remove deletes a child if it exists. Background deletion is sufficient, because only a Deployment has dependents that matter, and a
-// Deployment is always desired.
-func (w *childWriter) remove(ctx context.Context, live client.Object) error {
-	if live == nil {
-		return nil
 	}
 	return deleteChild(ctx, w.client, live, metav1.DeletePropagationBackground)
 }

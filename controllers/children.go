@@ -120,8 +120,7 @@ func (r *EchoReconciler) ensureChild(ctx context.Context, echo *v1.Echo, c *ensu
 		return cmp.Or(taken, err)
 	}
 	c.before, c.absent = live, false
-	c.after, err = writer.ensure(ctx, c.child, live)
-	return err
+	return r.ensureChild(ctx, echo, c)
 }
 
 // findDeployment asks the API server for a Deployment that the cache does not hold, so that a failed reconcile does not report an existing
@@ -156,7 +155,8 @@ func withChildren(seen status.Observation, found []ensuredChild) status.Observat
 		object := c.object()
 		seen.Record(object)
 		seen.Held = cmp.Or(seen.Held, status.HeldBy(c.child.Kind, object))
-		seen.Unwatched = seen.Unwatched || object != nil && !objects.IsManaged(object) // a webhook may remove the label from each write
+		// A webhook may remove the label from each write.
+		seen.Unwatched = seen.Unwatched || object != nil && object.GetLabels()[objects.LabelManagedBy] != objects.FieldOwner
 		seen.NoDeployment = seen.NoDeployment || c.child.Kind == "Deployment" && c.absent
 		if c.unserved {
 			seen.Unserved = append(seen.Unserved, status.Unserved{Kind: c.child.Kind})

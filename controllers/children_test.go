@@ -117,6 +117,26 @@ func TestConverge_correctsContestedFieldLessOften(t *testing.T) {
 	g.Expect(corrections()).To(Equal(before+1), "a new spec is applied at once")
 }
 
+// TestEnsureChild_correctsContestedLabelLessOften simulates another client that removes the label of a child, so that the cache loses it.
+func TestEnsureChild_correctsContestedLabelLessOften(t *testing.T) {
+	w := NewLate(t, nil, []client.Object{StoredEcho(), OwnedService(StoredEcho())})
+	now := w.Dependencies.Now()
+	w.Dependencies.Now = func() time.Time { return now }
+	r := echoReconciler(w)
+	corrections := -600 // because each call first tries to create the child
+	for range 600 {
+		var exists error = apierrors.NewConflict(schema.GroupResource{}, "x", nil)
+		w.Fail = func(string) (err error) {
+			corrections++
+			err, exists = exists, nil
+			return err
+		}
+		NewWithT(t).Expect(r.ensureChild(t.Context(), StoredEcho(), &ensuredChild{child: service(t)})).To(Succeed())
+		now = now.Add(time.Second)
+	}
+	NewWithT(t).Expect(corrections).To(And(BeNumerically(">", 3), BeNumerically("<=", 10)))
+}
+
 // TestConverge_replacesContestedServiceLessOften gives each new Service another load balancer class, as a webhook may do.
 func TestConverge_replacesContestedServiceLessOften(t *testing.T) {
 	g := NewWithT(t)

@@ -58,7 +58,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	companionRequested := updated(func(before, after *corev1.Pod) bool {
 		was, is := objects.LabeledPodOf(before), objects.LabeledPodOf(after)
-		return was.NodeName != is.NodeName || was.Echo != is.Echo
+		return was.NodeName != is.NodeName || was.Echo != is.Echo || was.HasEnded() != is.HasEnded()
 	})
 	b.WatchesRawSource(source.Kind[client.Object](r.Labeled, &corev1.Pod{}, gathered(echoNamed), sinceStart(), companionRequested))
 	if r.Gateways.Served[objects.GatewayKind] {

@@ -146,8 +146,10 @@ func statusOf(pod object) (status corev1.PodStatus) {
 }
 
 func (g *gatherer) readLog(ctx context.Context, pod object, lines int64) {
-	status := statusOf(pod)
-	for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
+	for _, c := range statusOf(pod).ContainerStatuses {
+		if !slices.Contains([]string{"manager", "echo", "check"}, c.Name) { // such as the log of a service mesh's proxy
+			continue
+		}
 		if c.State.Running != nil || c.State.Terminated != nil {
 			g.readContainerLog(ctx, pod, c.Name, lines, "current")
 		}

@@ -95,7 +95,8 @@ func TestReadLogs(t *testing.T) {
 		"spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
 	pod := `{"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "team", "name": "%[1]s-x",
 		"labels": {"app.kubernetes.io/instance": %[1]q}}, "status": {"containerStatuses": [
-		{"name": "echo", "restartCount": %[2]d, "state": {"running": {}}}, {"name": "waiting", "state": {"waiting": {}}}]}}`
+		{"name": "echo", "restartCount": %[2]d, "state": {"running": {}}}, {"name": "waiting", "state": {"waiting": {}}},
+		{"name": "istio-proxy", "restartCount": 1, "state": {"running": {}}}]}}`
 	list := func(w http.ResponseWriter, next string, items ...string) {
 		_, _ = fmt.Fprintf(w, `{"kind": "List", "apiVersion": "v1", "metadata": {"continue": %q}, "items": [%s]}`, next, strings.Join(items, ","))
 	}

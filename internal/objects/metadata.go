@@ -156,9 +156,6 @@ func InstanceLabels(echo *v1.Echo) map[string]string {
 // EchoOf returns the name of the Echo in a pod's labels, or an empty string if the labels name none.
 func EchoOf(pod client.Object) string { return pod.GetLabels()[LabelInstance] }
 
-// IsManaged reports whether an object has the label that the operator's watches select.
-func IsManaged(object client.Object) bool { return object.GetLabels()[LabelManagedBy] == FieldOwner }
-
 // ManagedSelector selects everything that the operator creates, and nothing else.
 func ManagedSelector() labels.Selector {
 	return labels.SelectorFromSet(labels.Set{LabelManagedBy: FieldOwner})

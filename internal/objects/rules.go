@@ -156,7 +156,7 @@ func exposureRules() []Rule {
 			func(s *v1.EchoSpec) bool {
 				return !isTrue(s.Ingress.Enabled) || !servesTLS(s.Ingress) || s.Ingress.TLS.SecretName+s.Ingress.Host != ""
 			}},
-		{"The field spec.ingress.path contains //, %2f, or a segment that is . or ..",
+		{"The field spec.ingress.path contains //, %2f, or a . or .. segment",
 			"Change the path, or set spec.ingress.pathType to ImplementationSpecific.",
 			`!object.spec.?ingress.?enabled.orValue(false) || object.spec.ingress.?pathType.orValue('') == 'ImplementationSpecific' ||
 			!object.spec.ingress.?path.orValue('').matches('` + dotSegments.String() + `')`,
@@ -192,7 +192,7 @@ func gatewayRules() []Rule {
 			a.?namespace.orValue('') == b.?namespace.orValue('') && (a.?sectionName.orValue('') == '' ||
 			b.?sectionName.orValue('') == '' || a.sectionName == b.sectionName)).size() == 1)`,
 			func(s *v1.EchoSpec) bool { return !repeats(s.Gateway.ParentRefs) }),
-		rule("The field spec.gateway.path contains //, %2f, a segment that is . or .., or a character that URLs must escape",
+		rule("The field spec.gateway.path contains //, %2f, a . or .. segment, or a character that URLs must escape",
 			"Change the path, as the Gateway API requires.",
 			`object.spec.gateway.?path.orValue('') == '' || object.spec.gateway.path.matches(r'`+routePath.String()+`') &&
 			!object.spec.gateway.path.matches('`+dotSegments.String()+`')`,

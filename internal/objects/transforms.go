@@ -32,8 +32,16 @@ func Strip(object any) (any, error) {
 			Spec:       gatewayv1.GatewaySpec{Listeners: object.Spec.Listeners},
 			Status:     gatewayv1.GatewayStatus{Addresses: object.Status.Addresses},
 		}, nil
-	case *unstructured.Unstructured:
-		return stripPodMonitor(object), nil
+	case *unstructured.Unstructured: // of a PodMonitor that does not belong to an Echo, only its identity
+		if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Echo" {
+			return object, nil
+		}
+		stripped := NewPodMonitor()
+		stripped.SetNamespace(object.GetNamespace())
+		stripped.SetName(object.GetName())
+		stripped.SetUID(object.GetUID())
+		stripped.SetResourceVersion(object.GetResourceVersion())
+		return stripped, nil
 	case *v1.Echo:
 		object.ManagedFields = nil
 		delete(object.Annotations, corev1.LastAppliedConfigAnnotation)
@@ -57,19 +65,6 @@ func StripLabeledPod(object any) (any, error) {
 		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Tolerations: pod.Spec.Tolerations},
 		Status: corev1.PodStatus{Phase: pod.Status.Phase},
 	}, nil
-}
-
-// stripPodMonitor keeps only the identity of a PodMonitor that does not belong to an Echo.
-func stripPodMonitor(monitor *unstructured.Unstructured) *unstructured.Unstructured {
-	if owner := metav1.GetControllerOfNoCopy(monitor); owner != nil && owner.Kind == "Echo" {
-		return monitor
-	}
-	stripped := NewPodMonitor()
-	stripped.SetNamespace(monitor.GetNamespace())
-	stripped.SetName(monitor.GetName())
-	stripped.SetUID(monitor.GetUID())
-	stripped.SetResourceVersion(monitor.GetResourceVersion())
-	return stripped
 }
 
 // stripPod keeps only the fields that PodOf reads.

@@ -45,9 +45,6 @@ type UsageError struct {
 // Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the underlying error.
-func (e *UsageError) Unwrap() error { return e.Err }
-
 // ParseFlags adds --help and --version to a program's flags, and parses the arguments. The usage begins with a line such as "pathcheck
 // [flags] URL". If --help or --version is given, ParseFlags prints the help or the version, and returns pflag.ErrHelp.
 func ParseFlags(flags *pflag.FlagSet, usage, version string, arguments []string, stdout io.Writer) error {

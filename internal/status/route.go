@@ -28,10 +28,10 @@ func routeCause(echo *v1.Echo, seen Observation, now time.Time) (why cause, wait
 	if len(seen.Unserved) > 0 {
 		kind := seen.Unserved[0]
 		problem := message.Problem{Text: fmt.Sprintf("The cluster does not serve %s in %s", kind.Kind, objects.GatewayGroupVersion()),
-			Advice: "Install Gateway API. The operator detects it within minutes and restarts."}
+			Advice: "Install Gateway API 1.4 or later. The operator detects it within minutes and restarts."}
 		if kind.Refused != "" {
 			problem = message.Problem{Text: fmt.Sprintf("The operator cannot use the Gateway API kind %s", kind.Kind), Quote: kind.Refused,
-				Advice: "Ask an administrator to restore the roles of the operator."}
+				Advice: "Ask an administrator to fix what the message names, such as missing roles."}
 		}
 		// The cluster may serve a kind again before the operator restarts.
 		return cause{reason: v1.ReasonGatewayAPIMissing, lasting: true, problem: problem}, LookPeriod
@@ -111,8 +111,9 @@ func routeRemedy(reason string) string {
 		return "Change spec.gateway.hostnames so that a listener of the Gateway matches them."
 	case gatewayv1.RouteReasonNoMatchingParent:
 		return "Set sectionName in spec.gateway.parentRefs to the name of a listener of the Gateway."
-	case gatewayv1.RouteReasonUnsupportedValue, gatewayv1.RouteReasonUnsupportedProtocol, gatewayv1.RouteReasonIncompatibleFilters,
-		gatewayv1.RouteReasonInvalidKind:
+	case gatewayv1.RouteReasonUnsupportedProtocol:
+		return "Change spec.service.appProtocol, or use a Gateway whose controller supports it."
+	case gatewayv1.RouteReasonUnsupportedValue, gatewayv1.RouteReasonInvalidKind:
 		return "Use a Gateway whose controller supports this, or change spec.gateway."
 	default:
 		return "Check spec.gateway in the Echo, and the listeners of the Gateway."

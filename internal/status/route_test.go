@@ -87,10 +87,10 @@ func TestRouteCause(t *testing.T) {
 			want: said{Degraded: "False AsExpected"}},
 		"no API": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing", Message: "The cluster does not serve HTTPRoute in gateway.networking.k8s.io/v1. " +
-				"Install Gateway API. The operator detects it within minutes and restarts."}},
+				"Install Gateway API 1.4 or later. The operator detects it within minutes and restarts."}},
 		"no right": {seen: Observation{Unserved: []Unserved{{Kind: "HTTPRoute", Refused: "forbidden"}}}, next: LookPeriod,
 			want: said{Degraded: "True GatewayAPIMissing",
-				Message: `The operator cannot use the Gateway API kind HTTPRoute: "forbidden". Ask an administrator to restore the roles of the operator.`}},
+				Message: `The operator cannot use the Gateway API kind HTTPRoute: "forbidden". Ask an administrator to fix what the message names, such as missing roles.`}},
 		"no right to Gateways": {seen: Observation{HTTPRoute: routeWith(now, accepted), GatewaysRefused: "forbidden"},
 			want: said{Degraded: "False AsExpected", Message: `The URL of the Gateway is unknown: "forbidden".`}},
 	} {
