@@ -110,7 +110,7 @@ func baseCases() []truthCase {
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},
 		{name: "one address has no route", hosts: map[string][]string{"shop.example.com": {unroutedIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "unknown"}}, // so that any value is false
-		{name: "of seven addresses, the last is dead", truth: truths{"report.address": proxyIP + ":80", "path.addresses": "unknown"},
+		{name: "of seven addresses, the last is dead", truth: truths{"report.address": proxyIP + ":80", "path.addresses": "unknown|? of 5"},
 			vague: true, hosts: map[string][]string{"shop.example.com": append(slices.Repeat([]string{proxyIP}, 6), deadIP)}},
 		{name: "one address is silent", hosts: map[string][]string{"shop.example.com": {silentIP, proxyIP}},
 			truth: truths{"report.address": proxyIP + ":80", "path.addresses": "1 of 2"}},

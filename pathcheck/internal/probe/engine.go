@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -242,8 +243,8 @@ func (g *Group) findLimit(ctx context.Context) Fact {
 			refused[o.Refusal]++
 		}
 	}
-	for refusal, count := range refused {
-		if !e.explains(count, burst) {
+	for _, refusal := range append([]string{"429", "503"}, slices.Sorted(maps.Keys(refused))...) { // limits usually have these statuses
+		if count := refused[refusal]; !e.explains(count, burst) {
 			return NewFact(name, "refused "+refusal, sent, fmt.Sprintf("%d of %s are refused; %s", count, sent, slow))
 		}
 	}
