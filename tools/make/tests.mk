@@ -128,7 +128,7 @@ e2e-monitoring: ## Have a real Prometheus monitor the operator on the test clust
 	@tools/make/suite apiserver ./tests/monitoring $(TESTFLAGS)
 
 .PHONY: e2e-gateways
-e2e-gateways: ## Run Echoes behind Traefik on the test cluster. 30 minutes, and 10 to build Traefik. Requires root.
+e2e-gateways: ## Run Echoes behind Traefik on the test cluster. 45 minutes, and 5 to build Traefik. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory kubectl-echo PLATFORMS=$$(go env GOOS)/$(GOARCH)
 	@$(MAKE) --no-print-directory cluster-up images curl-image
@@ -137,7 +137,7 @@ e2e-gateways: ## Run Echoes behind Traefik on the test cluster. 30 minutes, and 
 	@tools/make/suite apiserver ./tests/gateways/traefik $(TESTFLAGS)
 
 .PHONY: e2e-helm
-e2e-helm: ## Install, upgrade, roll back, and uninstall the chart with Helm 3 and Helm 4 on the test cluster. 10 minutes. Requires root.
+e2e-helm: ## Install, upgrade, roll back, and uninstall the chart with Helm 3 and Helm 4 on the test cluster. 12 minutes. Requires root.
 	@tools/make/e2e-possible own
 	@$(MAKE) --no-print-directory cluster-up prober-image
 	@tools/make/e2e-helm $(TESTFLAGS)
