@@ -117,7 +117,7 @@ func own() []mutant {
 			"r.Live, echo, desired, readLive, client.MatchingLabels(objects.InstanceLabels(echo))",
 			"r.Client, echo, desired, readControlled, cachedPodsOf(echo)", "Test", reconciler},
 		{"an object that is no longer desired is kept", "ensure",
-			"return nil, w.remove(ctx, live)\n\t}\n\tif live", "return nil, nil\n\t}\n\tif live", "TestScenarios", simulation},
+			"return nil, deleteChild(ctx, w.client, live, metav1.DeletePropagationBackground)\n\t}\n\tif live", "return nil, nil\n\t}\n\tif live", "TestScenarios", simulation},
 		{"companions are left when their Echo is deleted", "deleteRemaining",
 			"for _, companion := range left.companions {", "for _, companion := range left.companions[:0] {", "Test", reconciler},
 		{"no one checks whether the pods are gone", "reconcileDelete",
