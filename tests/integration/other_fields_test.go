@@ -117,19 +117,16 @@ func eventuallyRunning(ctx context.Context, c client.Client, echo *v1.Echo, imag
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// expectAtRest waits until the operator has nothing left to do for an Echo, and expects that 100 more reconciles send no requests. It
-// ignores watches and events, because the operator sends them asynchronously.
+// expectAtRest waits until 100 reconciles of an Echo in a row send no requests. It ignores watches and events, which are asynchronous.
 func expectAtRest(ctx context.Context, sent *requestLog, reconcile func(*v1.Echo) error, echo *v1.Echo) {
 	GinkgoHelper()
-	requestsOf := func(count int) []sentRequest {
+	Eventually(func(g Gomega) {
 		before := len(sent.data())
-		for range count {
-			Expect(reconcile(echo)).To(Succeed())
+		for range 100 {
+			g.Expect(reconcile(echo)).To(Succeed())
 		}
-		return slices.DeleteFunc(sent.data()[before:], func(request sentRequest) bool {
+		g.Expect(slices.DeleteFunc(sent.data()[before:], func(request sentRequest) bool {
 			return strings.Contains(request.URL, "watch=true") || strings.Contains(request.URL, "/events.k8s.io/")
-		})
-	}
-	Eventually(func() []sentRequest { return requestsOf(1) }).WithContext(ctx).WithPolling(time.Second / 2).Should(BeEmpty())
-	Expect(requestsOf(100)).To(BeEmpty())
+		})).To(BeEmpty())
+	}).WithContext(ctx).WithPolling(time.Second / 2).Should(Succeed())
 }
