@@ -105,8 +105,7 @@ func newWatch() *cobra.Command {
 
 func versionLine() string { return process.Version("echo-operator", version) }
 
-// newHelp returns the command that prints the help for another command. It replaces cobra's default, which prints the help for manager if
-// the command is unknown.
+// newHelp returns the command that prints a command's help. It replaces cobra's, which prints manager's help for unknown commands.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",

@@ -109,9 +109,8 @@ func (w *childWriter) replace(ctx context.Context, c objects.Child, live client.
 // version fails with a conflict.
 const noVersion = "1"
 
-// applyChild writes a child using server-side apply, and returns the stored child. The UID of an existing child keeps the apply from
-// changing a newer object with the same name. If live is nil, the API server creates the child, or responds with a conflict if an object
-// with this name exists.
+// applyChild writes a child using server-side apply, and returns the stored child. The UID of an existing child prevents changes to a newer
+// object with the same name. If live is nil, the API server creates the child, or responds with a conflict if the name is taken.
 func applyChild(ctx context.Context, writer client.Writer, c objects.Child, live client.Object) (client.Object, error) {
 	options := []client.PatchOption{client.FieldOwner(objects.FieldOwner)}
 	uid, version := types.UID(""), noVersion
@@ -150,8 +149,7 @@ func deleteChild(ctx context.Context, writer client.Writer, live client.Object, 
 	return nil
 }
 
-// deleteCompanion deletes a companion, but does not delete a different pod with the same name. It does nothing if the companion is already
-// being deleted.
+// deleteCompanion deletes a companion, but not another pod with the same name. It does nothing if the companion is already being deleted.
 func deleteCompanion(ctx context.Context, writer client.Writer, pod *objects.Pod) error {
 	if pod.Deleted {
 		return nil

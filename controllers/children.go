@@ -25,8 +25,7 @@ type ensuredChild struct {
 	// before is the child as it was read, or nil if there was none. absent is true if the child is known not to exist.
 	before client.Object
 	absent bool
-	// after is the child as it now exists. It is the object in the before field if nothing differed, and nil if the child was deleted or not
-	// ensured.
+	// after is the child as it now exists. It is the object in before if nothing differed, and nil if the child was deleted or not ensured.
 	after client.Object
 	// unserved is true if the cluster no longer serves the child's kind.
 	unserved bool
@@ -139,8 +138,7 @@ func (r *EchoReconciler) findDeployment(ctx context.Context, echo *v1.Echo, foun
 	return err
 }
 
-// addFinalizer adds the finalizer to an Echo unless the Echo already has it. The finalizer ensures that the Echo is not removed before its
-// objects.
+// addFinalizer adds the finalizer to an Echo unless the Echo already has it. The finalizer keeps the Echo until its objects are gone.
 func (r *EchoReconciler) addFinalizer(ctx context.Context, echo *v1.Echo) error {
 	if controllerutil.ContainsFinalizer(echo, v1.Finalizer) {
 		return nil
@@ -192,8 +190,7 @@ func (c correction) isOf(echo *v1.Echo) bool {
 	return c.echo == echo.UID && c.generation == echo.Generation
 }
 
-// wait returns the time until the operator corrects a field again. The first two corrections are immediate, and each wait is four times the
-// wait before.
+// wait returns the time until the next correction of a field. The first two corrections are immediate. Each wait is four times the last.
 func (c correction) wait(echo *v1.Echo, now time.Time) time.Duration {
 	if !c.isOf(echo) || c.count < 2 {
 		return 0

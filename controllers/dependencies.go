@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// workers is the maximum number of objects that a controller reconciles concurrently. More workers would not help, because the API server
-	// is the bottleneck.
+	// workers is how many objects a controller can reconcile concurrently. More would not help: the API server is the bottleneck.
 	workers = 16
 	// reconcileTimeout limits the duration of a reconcile, in case the API server does not respond.
 	reconcileTimeout = time.Minute

@@ -36,8 +36,7 @@ func (f *failures) tolerate(object types.NamespacedName, failure *status.Failure
 	return failure
 }
 
-// end ends an object's series of failures, unless its last reconcile failed transiently. failure is that reconcile's failure, or nil if the
-// reconcile succeeded.
+// end ends an object's series of failures unless its last reconcile failed transiently. failure is from that reconcile, or nil.
 func (f *failures) end(object types.NamespacedName, failure *status.Failure) {
 	if failure == nil || !failure.Transient {
 		f.forget(object)

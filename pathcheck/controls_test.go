@@ -31,8 +31,7 @@ func TestRun_overMakesNoFacts(t *testing.T) {
 	}
 }
 
-// TestRun_echoThatGoesMakesNoFacts stops the Echo while a stream is being read, and checks that the missing Echo is not mistaken for a fact
-// about the path.
+// TestRun_echoThatGoesMakesNoFacts stops the Echo while a stream is read, and checks that this is not mistaken for a fact about the path.
 func TestRun_echoThatGoesMakesNoFacts(t *testing.T) {
 	address, _ := startEcho(t, "ECHO_CONTROLS=Full")
 	var gone atomic.Bool

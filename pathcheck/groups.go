@@ -21,8 +21,7 @@ type group struct {
 	optIn    bool                                      // examined only if it is named
 }
 
-// groups returns the table of groups. The operator's list of groups is generated from this table. A report lists facts in the order of the
-// table.
+// groups returns the table of groups. The operator's list of groups is generated from this table. Reports list facts in this order.
 func groups() []group {
 	return []group{
 		{name: "request", examine: probe.ExamineRequest, needs: probe.Descriptions, requests: 80},

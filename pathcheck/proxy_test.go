@@ -17,8 +17,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// forwardProxy returns a forward proxy that connects each tunnel to an address, and refuses all other requests. It requires the user u with
-// the password s/cret.
+// forwardProxy returns a proxy that connects each tunnel to an address, and refuses all else. It requires user u with password s/cret.
 func forwardProxy(t *testing.T, address string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -257,7 +257,7 @@ const (
 	// Finalizer blocks the deletion of an Echo until its last pod is gone.
 	Finalizer = "echoes.example.com/finalizer"
 
-	// AppliedHashAnnotation is an annotation of companions and check pods. The value is a hash of the applied configuration. The operator
+	// AppliedHashAnnotation is an annotation on companions and check pods. The value is a hash of the applied configuration. The operator
 	// replaces companions with an outdated hash, because pods are immutable. The operator ignores results of check pods with an outdated hash.
 	AppliedHashAnnotation = "echoes.example.com/applied-hash"
 

@@ -36,8 +36,7 @@ func healthcheck(ctx context.Context, arguments, environ []string, help io.Write
 	return nil
 }
 
-// readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, because reading one line does not justify a
-// larger binary.
+// readyz returns the status of /readyz, such as "200 OK". It does not use the net/http client, which would make the program larger.
 func readyz(ctx context.Context, connection net.Conn) (string, error) {
 	deadline, _ := ctx.Deadline() // without a deadline, the zero time sets none
 	if err := connection.SetDeadline(deadline); err != nil {

@@ -189,8 +189,7 @@ func (c *Controls) Consistent() error {
 	return nil
 }
 
-// queryControls returns a query's controls by name, without the prefix. It returns nil if there are none. Other parameters may be
-// malformed.
+// queryControls returns a query's controls by name, without the prefix, or nil if there are none. Other parameters may be malformed.
 func queryControls(query string) (url.Values, error) {
 	var given url.Values
 	for pair := range strings.SplitSeq(query, "&") {

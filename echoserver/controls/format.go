@@ -14,8 +14,7 @@ const (
 	HTML format = "html"
 )
 
-// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they express no preference or accept
-// none of the formats.
+// AcceptedFormat returns the format that the values of Accept prefer (RFC 9110, 12.5.1), or JSON if they prefer none or accept none.
 func AcceptedFormat(accept []string) format {
 	best, quality := JSON, 0.0
 	ranges := mediaRanges(accept)

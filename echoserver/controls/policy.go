@@ -23,8 +23,7 @@ const (
 // needsFull describes how to allow the controls that Safe rejects.
 const needsFull = "on a private network, spec.server.controls: Full (ECHO_CONTROLS=Full) allows it"
 
-// parseStatus parses a status. Unless the policy is Full, it rejects the statuses that make clients show a login prompt for a proxy or a
-// network.
+// parseStatus parses a status. Unless the policy is Full, it rejects statuses that make clients show a login prompt for a proxy or network.
 func (p Policy) parseStatus(text string) (int, error) {
 	status, err := ParseStatus(text)
 	if p != Full && (status == http.StatusProxyAuthRequired || status == http.StatusNetworkAuthenticationRequired) {
@@ -88,8 +87,7 @@ func isOwnName(name string) bool {
 	return true
 }
 
-// unprotected returns only the headers that may be part of any response: they neither let caches store it, nor replace what determines how
-// clients treat its body.
+// unprotected returns only the headers that any response may have: they neither let caches store it, nor change how clients treat its body.
 func unprotected(headers []Header) []Header {
 	return slices.DeleteFunc(withoutCaching(headers), func(h Header) bool {
 		return slices.Contains([]string{"Content-Encoding", "Content-Security-Policy", "Content-Type", "X-Content-Type-Options"},

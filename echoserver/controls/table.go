@@ -13,8 +13,7 @@ type control struct {
 	name string
 	// set sets the control to the request's values if the policy allows them. It is nil if a request cannot set the control.
 	set func(c *Controls, values []string, policy Policy) error
-	// value returns the value to report: a number, a string, true, or a list of strings. It returns nil if the control did not change the
-	// response.
+	// value returns what to report (a number, string, true, or list of strings), or nil if the control did not change the response.
 	value func(c Controls) any
 	// repeats reports whether a request can specify the control more than once, or as a list in one header.
 	repeats bool
@@ -74,8 +73,7 @@ func table() [13]control {
 			c.failures, err = ParseWhole(values[0], 1, maxFailures)
 			return err
 		}, value: func(c Controls) any { return orNil(c.failures) }, targets: Echo, varies: true},
-		// A proxy that does not know status 103 may respond to the next request with the final response, even if that request is from another
-		// client.
+		// A proxy that does not know status 103 may respond to the next request, even from another client, with the final response.
 		{name: "early-hints", set: func(c *Controls, values []string, policy Policy) error {
 			return cmp.Or(policy.mustBeFull("a request cannot cause a response with status 103, which some proxies do not understand"),
 				Into(&c.EarlyHints, ParseBoolean)(values[0]))
@@ -125,7 +123,7 @@ func rowOf(name string) control {
 	return control{}
 }
 
-// requestable lists the controls that an HTTP request can set, for messages.
+// requestable lists the controls that an HTTP request can set. Messages contain the list.
 func requestable() string {
 	var names []string
 	for _, row := range table() {

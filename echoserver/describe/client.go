@@ -217,8 +217,7 @@ type Trace struct {
 	Sampled  bool   `json:"sampled"`
 }
 
-// parseTraceparent parses a traceparent header. As the standard requires, it returns nil unless there is exactly one value and it is
-// well-formed.
+// parseTraceparent parses a traceparent header. As the standard requires, it returns nil unless there is exactly one valid value.
 func parseTraceparent(values []string) *Trace {
 	if len(values) != 1 {
 		return nil

@@ -90,8 +90,7 @@ func (e *forwardedElement) parse(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// add adds a parameter. It returns false if the parameter is invalid or repeated. A parameter that the RFC does not define can have any
-// value.
+// add adds a parameter. It returns false if the parameter is invalid or repeated. Parameters outside the RFC can have any value.
 func (e *forwardedElement) add(name, value string) bool {
 	if slices.Contains(e.names, name) {
 		return false

@@ -41,8 +41,7 @@ func isNone(text string) bool { return strings.EqualFold(strings.TrimSpace(text)
 // Adds reports whether the settings list this header among the additional headers to redact. The name must be in canonical form.
 func (r *Redaction) Adds(name string) bool { return slices.Contains(r.names, name) }
 
-// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. The names must be in canonical
-// form.
+// Apply returns a copy of headers with redacted values, or headers itself if there is nothing to redact. Names must be canonical.
 func (r *Redaction) Apply(headers http.Header) http.Header {
 	shown := headers
 	copied := false

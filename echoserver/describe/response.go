@@ -155,8 +155,7 @@ func (a *Response) listRaw() {
 	a.Request.Query = list.AddFields("query", a.Request.Query)
 }
 
-// maxIndented is the maximum size, in bytes, of JSON that the server indents. People do not read longer JSON, and indenting it takes as
-// long as encoding it.
+// maxIndented is the maximum size, in bytes, of indented JSON. People do not read longer JSON, and indenting takes as long as encoding.
 const maxIndented = 16 << 10
 
 // CompactJSON returns the response as JSON with a line break at its end. For HTML, markup characters are escaped.

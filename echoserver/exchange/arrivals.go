@@ -164,8 +164,7 @@ func (e *Exchange) Enclose(description []byte) []byte {
 	return description
 }
 
-// begin records the status of the final response, and adds the applied controls and the proof to its header. It must be called before the
-// header is written.
+// begin records the final response's status, and adds the applied controls and the proof to its header. Call it before writing the header.
 func (e *Exchange) begin(status int) {
 	if e.Status != 0 {
 		return

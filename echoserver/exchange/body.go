@@ -73,8 +73,7 @@ func ReadBody(e *Exchange, r *http.Request) (*Body, error) {
 	return b, nil
 }
 
-// readBeginning reads at most MaxShown bytes. It acquires memory as the bytes arrive, because clients may announce more bytes than they
-// send.
+// readBeginning reads at most MaxShown bytes. It acquires memory as bytes arrive, because clients may announce more than they send.
 func readBeginning(source io.Reader, take func(int64) bool) ([]byte, error) {
 	beginning := make([]byte, 0, 512)
 	for {

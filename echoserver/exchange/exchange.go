@@ -1,5 +1,4 @@
-// Package exchange handles one request and its response: their share of the memory budget, the body, the delay, the deadlines, the proof,
-// and the log line.
+// Package exchange handles one request and its response: their share of the memory budget, the body, delay, deadlines, proof, and log line.
 package exchange
 
 import (
@@ -48,14 +47,12 @@ func New(w http.ResponseWriter, r *http.Request) *Exchange {
 	return &Exchange{ResponseWriter: w, ID: cmp.Or(SentRequestID(r.Header), NewRequestID()), Began: time.Now()}
 }
 
-// Acquire acquires bytes for large or long-lived data, and reports whether the budget allows it. The exchange holds the bytes until it ends
-// or releases them.
+// Acquire acquires bytes for large or long-lived data if the budget allows it. The exchange holds them until it ends or releases them.
 func (e *Exchange) Acquire(bytes int64) bool {
 	return e.hold(bytes, e.Pool == nil || e.Pool.AcquireLarge(bytes))
 }
 
-// AcquireForRequest acquires bytes for the request itself, and reports whether the budget allows it. It can use the part of the budget that
-// Acquire leaves free.
+// AcquireForRequest acquires bytes for the request itself, and reports whether the budget allows it. It can use what Acquire leaves free.
 func (e *Exchange) AcquireForRequest(bytes int64) bool { return e.hold(bytes, e.Pool.Acquire(bytes)) }
 
 func (e *Exchange) hold(bytes int64, ok bool) bool {
@@ -174,8 +171,7 @@ func trimValues(header http.Header) {
 	}
 }
 
-// SetSecurityHeaders sets the security headers that every response has. Calling header.Set would be slower, because it canonicalizes the
-// names.
+// SetSecurityHeaders sets the security headers that every response has. header.Set would be slower, because it canonicalizes names.
 func SetSecurityHeaders(header http.Header) {
 	values := []string{"no-store", "nosniff", Sandbox}
 	header["Cache-Control"] = values[0:1:1]

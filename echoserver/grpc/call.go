@@ -26,9 +26,8 @@ const (
 	// messageFactor is the memory that a message holds, as a multiple of its size: up to two for the received message, and one for the decoded
 	// message or the response.
 	messageFactor = 3
-	// descriptionFactor is the memory that the description of a header holds, as a multiple of the header's size. The description is in memory
-	// twice: in the message, and encoded. In the worst case, every second byte expands to three bytes, and the raw list repeats the values
-	// that are not UTF-8.
+	// descriptionFactor is the memory that a header's description holds, as a multiple of the header's size. The description is in memory
+	// twice: in the message, and encoded. At worst, every second byte expands to three, and the raw list repeats values that are not UTF-8.
 	descriptionFactor = 6
 	// callCost is the memory, in bytes, that a call holds in addition to its request: Connect's state, and a deeper stack.
 	callCost = 8 << 10
@@ -69,8 +68,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// Read implements io.Reader for Connect, which reads messages into buffers that grow as data arrives, and discards the bytes that exceed
-// the limit.
+// Read implements io.Reader for Connect, which reads messages into growing buffers, and discards the bytes that exceed the limit.
 func (c *call) Read(p []byte) (int, error) {
 	if c.received == 0 {
 		c.setReadDeadline(c.patience)
@@ -125,8 +123,7 @@ func (c *call) setReadDeadline(timeout time.Duration) {
 
 func (c *call) clearReadDeadline() { _ = c.controller.SetReadDeadline(time.Time{}) }
 
-// acquire acquires memory that the call holds until the next message is received or the call ends. It returns false if the budget does not
-// allow this.
+// acquire acquires memory that the call holds until it receives the next message or ends. It returns false if the budget does not allow it.
 func (c *call) acquire(bytes int64) bool {
 	ok := c.Acquire(bytes)
 	if ok {

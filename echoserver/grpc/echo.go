@@ -20,8 +20,7 @@ import (
 // maxStreamCount is the maximum number of responses that a request can specify.
 const maxStreamCount = 1000
 
-// echoService implements echo.v1.Echo. Only the first response of a stream describes the call, because the description can be much larger
-// than a request.
+// echoService implements echo.v1.Echo. Only the first response of a stream describes the call, because the description can be large.
 type echoService struct{ handler *Handler }
 
 func (s *echoService) Unary(ctx context.Context, request *echov1.EchoRequest) (*echov1.EchoResponse, error) {

@@ -102,8 +102,7 @@ func (h *Handler) add(methods ...string) func(path string, handler http.Handler)
 	}
 }
 
-// options returns the options of a service. The options disable compression, because a decompressed message could be much larger than the
-// received data.
+// options returns the options of a service. The options disable compression, because a decompressed message could be huge.
 func (h *Handler) options(maxMessage int, target controls.Target) connect.HandlerOption {
 	gate := func(ctx context.Context, spec connect.Spec, _ connect.Peer, _ http.Header) (context.Context, error) {
 		c := callOf(ctx)

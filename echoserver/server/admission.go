@@ -12,8 +12,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
-// admit checks the header of a request and reserves memory for it. If the request exceeds a limit or the budget, admit rejects it, and
-// returns false.
+// admit checks the header of a request, reserves memory for it, and returns true. It rejects a request that exceeds a limit or the budget.
 func (h *handler) admit(e *exchange.Exchange, r *http.Request) bool {
 	c := transport.ConnectionOf(r)
 	if c == nil { // only in tests that use no connection

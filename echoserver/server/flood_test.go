@@ -132,8 +132,7 @@ func floods() map[string]clientFlood {
 	}
 }
 
-// headerFloods returns floods with headers close to the limit, and close to the maximum that net/http decodes before the handler can reject
-// them.
+// headerFloods returns floods with headers close to the limit and to the maximum that net/http decodes before the handler can reject them.
 func headerFloods(limit int) map[string]clientFlood {
 	allowed, decoded := limit*95/100, transport.DecoderFactor*limit*95/100
 	cookie := func(length int) []string { return []string{"cookie", strings.Repeat("x", length)} }
@@ -277,8 +276,7 @@ func writes(text string) func(net.Conn) error {
 	return func(connection net.Conn) error { return writePolitely(connection, text) }
 }
 
-// writePolitely writes in small pieces, and yields to other goroutines after each piece, so that the test can send its own requests and
-// probes in time.
+// writePolitely writes in small pieces, and yields to other goroutines after each, so that the test's requests and probes are in time.
 func writePolitely(w io.Writer, text string) error {
 	const piece = 64 << 10
 	for rest := text; rest != ""; runtime.Gosched() {
@@ -450,8 +448,7 @@ func unfinished(size int) []byte {
 
 func varint(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
 
-// grpcStreams returns a function that starts gRPC calls. Each call sends one message as fast as the server accepts it, and then stays
-// open.
+// grpcStreams returns a function that starts gRPC calls. Each sends one message as fast as the server accepts it, and then stays open.
 func grpcStreams(method string, streams int, message []byte) func(net.Conn) error {
 	return func(connection net.Conn) error {
 		client := &http.Transport{Protocols: echotest.OnlyHTTP2(), MaxConnsPerHost: 1,

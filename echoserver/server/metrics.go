@@ -103,8 +103,7 @@ func (m *metrics) exposeTLS() {
 			func() float64 { return float64(m.tls.ReloadFailures.Load()) }))
 }
 
-// expose responds with the metrics in text format. It does not use promhttp, whose compression code would make the program exceed its size
-// limit.
+// expose responds with the metrics in text format. It does not use promhttp, whose compression would make the program too large.
 func (m *metrics) expose(e *exchange.Exchange) {
 	families, err := m.registry.Gather()
 	if err != nil {

@@ -88,8 +88,7 @@ func handshakeOf(h *handler, r *http.Request) []byte {
 	return text
 }
 
-// checkBound checks that the size of an echo does not exceed a limit, which depends on the sizes of the request's header and of the shown
-// part of the body.
+// checkBound checks the size of an echo against a limit, which depends on the sizes of the request's header and the shown part of the body.
 func checkBound(t *testing.T, w *httptest.ResponseRecorder, header, body int) {
 	t.Helper()
 	const fixed, listed, escape = 12 << 10, 250 * 80, 6 // sizes in bytes: the page, the list of values that are not UTF-8, the longest escape

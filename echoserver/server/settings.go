@@ -180,8 +180,7 @@ func parseFlags(options []option, version string, arguments []string, stdout io.
 	return given, err
 }
 
-// unknownVariables returns the environment variables that begin with ECHO_ but are not settings, except those that Kubernetes sets for
-// Services.
+// unknownVariables returns the environment variables that begin with ECHO_ but are neither settings nor set by Kubernetes for Services.
 func (s *Settings) unknownVariables(env map[string]string) []string {
 	options := s.options()
 	ofService := regexp.MustCompile(`_SERVICE_(HOST|PORT(_.*)?)$|_PORT(_[0-9]+_[A-Z]+(_.*)?)?$`)
@@ -213,8 +212,7 @@ func (s *Settings) consistent() error {
 	return nil
 }
 
-// overlap reports whether two addresses conflict: if they do, it is not possible to listen on both. Port 0 means any free port, so it never
-// conflicts.
+// overlap reports whether two addresses conflict: if they do, it is not possible to listen on both. Port 0, any free port, never conflicts.
 func overlap(a, b string) bool {
 	hostA, portA, _ := net.SplitHostPort(a)
 	hostB, portB, _ := net.SplitHostPort(b)

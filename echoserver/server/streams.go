@@ -72,8 +72,7 @@ func (s stream) Read(p []byte) (int, error) {
 }
 
 // events sends a server-sent event immediately and then once per interval, until the client disconnects or the server stops. If a proxy
-// buffers responses, events arrive late, or several arrive at once. A client that reconnects gets the numbers after the last one that it
-// received.
+// buffers responses, events arrive late, or several at once. A client that reconnects gets the numbers after the last one it received.
 func (h *handler) events(e *exchange.Exchange, r *http.Request, interval time.Duration) {
 	if !exchange.Gets(e, r, "an event stream") {
 		return

@@ -74,8 +74,7 @@ func TestRun_servesHTTPS(t *testing.T) {
 	}
 }
 
-// TestRun_describesTLS checks that each kind of response describes the connection. The client sends a server name that no certificate can
-// have.
+// TestRun_describesTLS checks that each kind of response describes the connection. The client sends a server name that no certificate has.
 func TestRun_describesTLS(t *testing.T) {
 	r, config := startTLS(t, "")
 	config.ServerName, config.InsecureSkipVerify = "first\xff", true

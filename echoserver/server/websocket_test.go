@@ -130,8 +130,7 @@ func TestEchoHandshake_rejectsInvalidRequests(t *testing.T) {
 	}
 }
 
-// TestLogHandshake requests WebSockets, with invalid handshakes. At the debug level, the server must log the headers of these requests, and
-// of no other requests.
+// TestLogHandshake requests WebSockets with invalid handshakes. At the debug level, the server must log the headers of only these requests.
 func TestLogHandshake(t *testing.T) {
 	for target, isLogged := range map[string]bool{"/-/ws?q=%E9": true, "/shop/-/ws": true, "/": false} {
 		for level, isDebug := range map[string]bool{"debug": true, "info": false} {

@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// These constants are amounts of memory, in bytes, that connections and requests hold. TestRun_survivesFloods checks that the totals are
-// large enough.
+// These constants are amounts of memory, in bytes, for connections and requests. TestRun_survivesFloods checks that they suffice.
 const (
 	// Cost is the memory that a connection and its first request hold: buffers, goroutine stacks, a short header, and a short body.
 	Cost = 24 << 10

@@ -104,8 +104,7 @@ func (c *Certificates) load() (map[string]string, error) {
 	if err != nil {
 		return files, err
 	}
-	// Some issuers write an empty ca.crt. Unless clients must present a certificate, it is replaced with the last ca.crt, or with none at
-	// startup.
+	// Some issuers write an empty ca.crt. Unless clients must present a certificate, the last ca.crt replaces it, or none at startup.
 	content, exists := files[authorityFile]
 	isEmpty := exists && certificates.IsEmpty([]byte(content)) && c.settings.ClientCertificate == ClientCertificateRequest
 	if isEmpty {

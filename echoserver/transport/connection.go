@@ -33,8 +33,7 @@ const (
 	lingerTimeout = 500 * time.Millisecond
 )
 
-// errRejected makes net/http close a connection whose request was rejected before it was parsed. net/http sends no response after an error
-// of this type.
+// errRejected makes net/http close a connection whose request was rejected before parsing. net/http does not respond after such an error.
 var errRejected = &net.OpError{Op: "read", Err: errors.New("the request was rejected")}
 
 // Bounds holds the limits and counters that all connections to the public ports share.

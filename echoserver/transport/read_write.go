@@ -134,8 +134,7 @@ func (c *Connection) respond(status int, why string) error {
 	return errRejected
 }
 
-// linger closes the sending side of a connection, and waits until the client has received the response. Meanwhile, it discards all data
-// that the client sends.
+// linger closes the sending side of a connection, and discards all data from the client until the client has received the response.
 func linger(sending interface{ CloseWrite() error }, receiving net.Conn) {
 	if errors.Join(sending.CloseWrite(), receiving.SetReadDeadline(time.Now().Add(lingerTimeout))) == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(receiving, MostHeaderBytes)) // until the client closes the connection

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// These constants are the reasons for rejecting a connection or a request before a handler is called. If net/http responds, the reason is
-// the status code.
+// These constants are the reasons for rejecting a connection or a request before a handler is called. If net/http itself sends the
+// response, the reason is the status code.
 const (
 	ReasonProxyProtocol   = "proxy_protocol"    // the connection begins with a PROXY protocol header
 	ReasonTLS             = "tls"               // a TLS handshake on a port without TLS

@@ -94,8 +94,7 @@ type exchanged struct {
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] \d{3} `)
 
-// exchange sends each piece to a server after the server has handled the previous piece or, if slow is true, while a handler still serves
-// the previous piece.
+// exchange sends each piece to a server after it has handled the previous one or, if slow is true, while a handler still serves it.
 func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	t.Helper()
 	var mutex sync.Mutex
@@ -123,8 +122,7 @@ func exchange(t *testing.T, pieces []string, slow bool) (result exchanged) {
 	return result
 }
 
-// exchange sends each piece after the server has handled the previous one, as far as it can, and returns the responses. It must be called in
-// a bubble.
+// exchange sends each piece after the server has handled the last, as far as it can, and returns the responses. Call it in a bubble.
 func (s *served) exchange(t *testing.T, pieces []string) string {
 	t.Helper()
 	listener := echotest.NewMemoryListener()

@@ -22,8 +22,7 @@ const (
 	maxHandshakes = 256
 	// maxHandshakeBytes is the maximum size of the data that a client sends in a handshake, including the client's certificates.
 	maxHandshakeBytes = 16 << 10
-	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection keeps several KiB in memory for each
-	// certificate.
+	// maxPeerCertificates is the maximum length of a client's certificate chain. Each connection holds several KiB per certificate.
 	maxPeerCertificates = 8
 	// closeTimeout is how long Close may wait for a client that does not read.
 	closeTimeout = 100 * time.Millisecond
@@ -136,8 +135,7 @@ func (c *TLSConnection) reportFailure(err error) {
 	}
 }
 
-// hasLeft reports whether the client closed the connection (as health checks do) or the server closed it to make room for another
-// handshake.
+// hasLeft reports whether the client closed the connection, as health checks do, or the server closed it to make room for another.
 func hasLeft(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)

@@ -16,8 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/echotest"
 )
 
-// TestTLSConnection_sendsCloseNotify sends a body that the handler does not read. The client must get the whole response, and then the TLS
-// close_notify alert.
+// TestTLSConnection_sendsCloseNotify sends a body that the handler ignores. The client must get the whole response, and then close_notify.
 func TestTLSConnection_sendsCloseNotify(t *testing.T) {
 	s := serveTLS(t, "", TLSSettings{})
 	connection := tls.Client(echotest.Dial(t, s.address), s.authority.ClientConfig())

@@ -89,9 +89,8 @@ func (h *Handler) Serve(e *exchange.Exchange, r *http.Request, first func() (tex
 
 const version = "13"
 
-// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. If the request is not valid, checkHandshake
-// returns the status and the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in
-// its reasons.
+// checkHandshake returns the first subprotocol that a WebSocket request offers, if any. For an invalid request, it returns the status and
+// the reason for the rejection (RFC 6455, 4.2). The library performs fewer checks, and does not name the header in its reasons.
 func checkHandshake(r *http.Request) (subprotocol string, status int, err error) {
 	subprotocol, isToken := firstElement(r.Header["Sec-Websocket-Protocol"])
 	nonce, err := base64.StdEncoding.Strict().DecodeString(strings.Join(r.Header["Sec-Websocket-Key"], ",")) // a comma is not base64

@@ -443,8 +443,7 @@ func TestUpgrade_keepsEarlyFrames(t *testing.T) {
 // late is the server's close frame if a client takes too long to send a frame or message.
 const late = "close 1008 the message was not received in time"
 
-// TestSession_enforcesDeadlines exceeds the time limits in every state of a session. A client that does not respond to the close frame gets
-// another 5 s.
+// TestSession_enforcesDeadlines exceeds the time limits in every state of a session. A client that ignores the close frame gets 5 s more.
 func TestSession_enforcesDeadlines(t *testing.T) {
 	const (
 		seconds = time.Second
@@ -605,8 +604,7 @@ func TestSession_endsIfClientStopsReading(t *testing.T) {
 	}
 }
 
-// TestSession_endsWithServer stops the server in several states of a session, and before it opens. If the client closes the WebSocket, the session ends
-// without further delay.
+// TestSession_endsWithServer stops the server before and in several states of a session. A session that the client closes ends at once.
 func TestSession_endsWithServer(t *testing.T) {
 	for name, sent := range map[string]string{
 		"idle":             "",

@@ -16,8 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/echoserver/transport"
 )
 
-// session echoes the messages of a WebSocket. One goroutine reads and writes. Timers, and the server when it stops, close the WebSocket
-// from other goroutines.
+// session echoes a WebSocket's messages. One goroutine reads and writes. Timers and a stopping server close it from other goroutines.
 type session struct {
 	exchange   *exchange.Exchange
 	socket     *websocket.Conn
@@ -134,8 +133,7 @@ const (
 	maxChunk   = 64 << 10
 )
 
-// message consists of chunks, so that it uses little more memory than the data received so far: a client can announce more data than it
-// sends.
+// message consists of chunks, so that it uses little more memory than the data received so far: a client can announce more than it sends.
 type message struct {
 	exchange *exchange.Exchange // reserves and releases the memory
 	chunks   [][]byte           // at least one if the message is complete

@@ -163,8 +163,7 @@ func TestNewTest_sendsToReadyPods(t *testing.T) {
 	}
 }
 
-// TestNewStatus_exitCode also checks the output about an Echo whose objects cannot be listed. Integration tests check it for an Echo with all
-// its objects.
+// TestNewStatus_exitCode also checks the output about an Echo whose objects cannot be listed. Integration tests check it with all objects.
 func TestNewStatus_exitCode(t *testing.T) {
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue}
 	for want, c := range []struct {

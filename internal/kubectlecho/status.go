@@ -326,9 +326,8 @@ func (c *cluster) serves(ctx context.Context, kind kinds.Kind) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource })
 }
 
-// tree returns an Echo and the objects that belong to it. Each object follows its owner. The tree omits objects that have the Echo's labels
-// but a different owner, and ReplicaSets without pods, such as ReplicaSets of earlier revisions. The numbers in a ReplicaSet's status exclude
-// terminating pods.
+// tree returns an Echo and its objects. Each object follows its owner. tree omits objects that have the Echo's labels but another owner,
+// and ReplicaSets without pods, such as ReplicaSets of earlier revisions. The numbers in a ReplicaSet's status exclude terminating pods.
 func tree(echo object, objects []object) []object {
 	owned, owners := map[types.UID][]object{}, map[types.UID]bool{}
 	for _, o := range objects {
@@ -354,8 +353,7 @@ func contains(all []object, uid types.UID) bool {
 	return slices.ContainsFunc(all, func(o object) bool { return o.Metadata.UID == uid })
 }
 
-// branches returns the objects below an owner in the tree. The lines of each object begin with the given lines, which belong to the levels
-// above.
+// branches returns the objects below an owner in the tree. Each object's lines begin with the given lines of the levels above.
 func branches(owned map[types.UID][]object, owner *object, lines string) (all []object) {
 	for i, o := range owned[owner.Metadata.UID] {
 		here, below := "├─", "│ "

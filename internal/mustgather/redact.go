@@ -113,8 +113,7 @@ func (r *redactor) fields(value any, rules map[string]any) any {
 	return redacted
 }
 
-// secret redacts a value, and records it so that it is also redacted in all strings. If the value is a map, the names of its fields are
-// kept.
+// secret redacts a value, and records it so that it is also redacted in all strings. If the value is a map, its field names remain.
 func (r *redactor) secret(value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -138,8 +137,7 @@ func (r *redactor) secret(value any) any {
 	return redacted
 }
 
-// formsOf returns the forms in which a secret and its long lines occur in texts: unchanged, escaped as in logs, and as quoted by the
-// operator.
+// formsOf returns the forms in which text can contain a secret or its long lines: unchanged, escaped as in logs, or quoted by the operator.
 func formsOf(secret string) []string {
 	forms := []string{secret}
 	lines := slices.DeleteFunc(strings.Split(secret, "\n"), func(line string) bool { return len(line) < leastLine })

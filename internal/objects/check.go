@@ -44,8 +44,7 @@ const (
 	checkStartSeconds = 60
 )
 
-// Check returns a check's CronJob as a child. Its Desired field is nil if the URL is not known. The Service is the Echo's live Service, or nil
-// if there is none yet.
+// Check returns a check's CronJob as a child. Desired is nil if the URL is unknown. service is the Echo's live Service, if any.
 func Check(echo *v1.Echo, check *v1.EchoCheck, service *corev1.Service, images Images, proxies httpproxy.Config) (Child, error) {
 	child := CronJob(echo, check.Name)
 	url := CheckURL(echo, check)

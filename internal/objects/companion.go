@@ -110,8 +110,7 @@ func Companion(owner *LabeledPod, echo *v1.Echo, config Config) (Child, error) {
 	return c, addDigest(c.Desired)
 }
 
-// wantsCompanion reports whether a pod should have a companion. A companion has no companion of its own, to avoid an endless chain of
-// companions.
+// wantsCompanion reports whether a pod should have a companion. Companions have none, to avoid an endless chain.
 func wantsCompanion(pod *LabeledPod) bool {
 	return pod != nil && !pod.Deleted && !pod.HasEnded() && pod.CompanionOf == ""
 }
@@ -158,8 +157,7 @@ func CompanionOwner(pod client.Object) string {
 	return owner.Name
 }
 
-// SplitPods splits the pods that have an Echo's InstanceLabels into the Deployment's pods and the companions. A result without pods is an
-// empty slice, not nil.
+// SplitPods splits the pods with an Echo's InstanceLabels into the Deployment's pods and the companions. Neither result is nil.
 func SplitPods(all []*Pod) (own, companions []*Pod) {
 	own, companions = []*Pod{}, []*Pod{}
 	for _, pod := range all {

@@ -74,8 +74,7 @@ func tcpProbe() *corev1ac.ProbeApplyConfiguration {
 }
 
 // resources returns a container's resources. The default requests are small enough for an echo server to fit on any node. The operator's
-// own echo server also has a default memory limit, which it never exceeds. Other images have no default limit, because their memory usage
-// is not known.
+// own echo server also has a default memory limit, which it never exceeds. Other images have none, because their memory usage is unknown.
 func resources(given *corev1.ResourceRequirements, firstParty bool) *corev1ac.ResourceRequirementsApplyConfiguration {
 	if given != nil {
 		rounded := given.DeepCopy()

@@ -63,8 +63,7 @@ func podSpec(echo *v1.Echo, server *corev1ac.ContainerApplyConfiguration) *corev
 		WithSecurityContext(podSecurityContext(&echo.Spec)).
 		WithContainers(server)
 	if hasTLS(&echo.Spec) {
-		// The Secret is optional, because cert-manager or OpenShift often creates it after the pod. Until then, the echo server reports which
-		// Secret is missing.
+		// The Secret is optional: cert-manager or OpenShift often creates it after the pod. The echo server names a missing Secret.
 		spec.WithVolumes(corev1ac.Volume().WithName(tlsVolume).
 			WithSecret(corev1ac.SecretVolumeSource().WithSecretName(echo.Spec.TLS.SecretName).WithOptional(true)))
 	}

@@ -11,8 +11,7 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It returns nil if the budget is disabled or would allow all pods to
-// be evicted.
+// disruptionBudget returns the PodDisruptionBudget for an Echo's pods. It returns nil if the budget is disabled or would always allow evictions.
 func disruptionBudget(echo *v1.Echo, _ Config) any {
 	desired := echo.Spec.DisruptionBudget
 	if desired.Enabled != nil && !*desired.Enabled {

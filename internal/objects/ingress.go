@@ -43,8 +43,7 @@ func ingress(echo *v1.Echo, config Config) any {
 		WithSpec(spec)
 }
 
-// refineIngress makes an Ingress be recreated if its class is no longer set. The API server sets the default class only when an Ingress is
-// created.
+// refineIngress makes an Ingress be recreated if its class is no longer set. The API server sets the default class only at creation.
 func refineIngress(ingress *Child) {
 	ingress.Recreate = func(want, _ map[string]any, owned *fieldpath.Set) bool {
 		return specText(want, "ingressClassName") == "" && owned.Has(fieldpath.MakePathOrDie("spec", "ingressClassName"))

@@ -50,8 +50,7 @@ func merged(all ...map[string]string) map[string]string {
 	return result
 }
 
-// addDigest annotates an object with a digest of its applied configuration. Pods are immutable, so a companion with another digest is
-// replaced.
+// addDigest annotates an object with a digest of its applied configuration. A companion with another digest is replaced.
 func addDigest(want *unstructured.Unstructured) error {
 	text, err := json.Marshal(want.Object)
 	if err != nil {

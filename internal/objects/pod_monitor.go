@@ -59,8 +59,7 @@ func newPodMonitor() client.Object { return NewPodMonitor() }
 
 // IsMonitoredAs reports whether a PodMonitor has the desired labels, annotations, and spec. It ignores additional fields, whether other
 // clients added them or the API server set them as defaults. It does not ignore additional list items or additions to the selector, because
-// a selector with an extra label selects nothing. It uses no schema, because the schema depends on the cluster and the operator does not
-// know it.
+// a selector with an extra label selects nothing. It uses no schema, because the operator does not know the cluster's schema.
 func IsMonitoredAs(live client.Object, want *unstructured.Unstructured) bool {
 	have := live.(*unstructured.Unstructured)
 	selector, _, _ := unstructured.NestedFieldNoCopy(have.Object, "spec", "selector")

@@ -67,8 +67,7 @@ func (s PodSecurity) String() string {
 	return string(cmp.Or(s.level, api.LevelPrivileged))
 }
 
-// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message that Pod Security
-// admission would return.
+// Validate returns an *InvalidSpecError if a child's pods do not meet the standard. The error quotes the message of Pod Security admission.
 func (s PodSecurity) Validate(c Child) error {
 	if s.evaluator == nil || c.Desired == nil {
 		return nil

@@ -77,8 +77,7 @@ func backendTLSPolicy(echo *v1.Echo, _ Config) any {
 					WithName(gatewayv1.ObjectName(desired.CAConfigMap)))))
 }
 
-// parents returns references to an Echo's Gateways. The references contain the API server's defaults, because the list is compared as a
-// whole.
+// parents returns references to an Echo's Gateways. They contain the API server's defaults, because the list is compared as a whole.
 func parents(echo *v1.Echo) []*gatewayv1ac.ParentReferenceApplyConfiguration {
 	all := asConfigurations[gatewayv1ac.ParentReferenceApplyConfiguration](echo.Spec.Gateway.ParentRefs)
 	for _, parent := range all {

@@ -45,8 +45,7 @@ func Rules() []Rule {
 	return slices.Concat(enabledRules(), serviceRules(), exposureRules(), gatewayRules(), responseRules(), faultRules(), podRules())
 }
 
-// enabledRules returns the rules about objects that are created only on request. Without them, a part that was filled in could silently
-// have no effect.
+// enabledRules returns the rules about objects that are created only on request. Without them, a field could silently have no effect.
 func enabledRules() []Rule {
 	return []Rule{
 		{"Fields of spec.ingress are set, but spec.ingress.enabled is not", "Set spec.ingress.enabled to true or false.",

@@ -12,9 +12,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// Strip is the transform of the operator's main cache. It keeps only the parts of an object that the operator reads. Of an Echo, it removes
-// the managed fields and the annotation in which kubectl apply stores a copy of the manifest, and of a child, the managed fields of other
-// field managers.
+// Strip is the transform of the operator's main cache. It keeps only what the operator reads. Of an Echo, it removes the managed fields and
+// the annotation in which kubectl apply stores the manifest, and of a child, the managed fields of other field managers.
 func Strip(object any) (any, error) {
 	switch object := object.(type) {
 	case *corev1.Pod:

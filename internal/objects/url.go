@@ -20,8 +20,7 @@ import (
 // URL returns the URL for clients inside the cluster.
 func URL(echo *v1.Echo) string { return internalURL(echo, echo.Spec.Service.Port) }
 
-// LiveURL returns the URL of the echo servers behind an existing Service, regardless of the spec. The URL is empty if the Service has no
-// HTTP port.
+// LiveURL returns the URL of the echo servers behind an existing Service, regardless of the spec, or "" if the Service has no HTTP port.
 func LiveURL(echo *v1.Echo, service *corev1.Service) string {
 	for _, port := range service.Spec.Ports {
 		if port.Name == servicePortName(echo) {
@@ -70,8 +69,7 @@ func ingressURL(echo *v1.Echo) string {
 	return scheme + "://" + ingress.Host + path
 }
 
-// hostURL returns the URL for a port at a host name or an IP address. The scheme is http or https, and the URL omits the scheme's default
-// port.
+// hostURL returns the URL for a port at a host name or an IP address. The scheme is http or https. The URL omits its default port.
 func hostURL(scheme, host string, port int32) string {
 	usual := map[string]int32{"http": 80, "https": 443}
 	if port != usual[scheme] {
@@ -143,8 +141,7 @@ func admits(allowed *gatewayv1.AllowedRoutes, sameNamespace bool) bool {
 		from == gatewayv1.NamespacesFromSame && sameNamespace
 }
 
-// RouteConditions returns the conditions that each controller reports in a route's status for a Gateway of the Echo, or for the listener
-// that the Echo names.
+// RouteConditions returns each controller's conditions in a route's status for an Echo's Gateway, or the listener that the Echo names.
 func RouteConditions(status gatewayv1.RouteStatus, echo *v1.Echo, parent v1.EchoGatewayReference) [][]metav1.Condition {
 	var all [][]metav1.Condition
 	for _, each := range status.Parents {

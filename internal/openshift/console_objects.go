@@ -46,8 +46,7 @@ func ConsoleObjects(gatewayAPI bool) ([]*unstructured.Unstructured, error) {
 	return slices.Concat(objects, snippets, starts), errors.Join(noSamples, noSnippets, noStarts)
 }
 
-// collect creates an object from each file that matches a pattern. The make function receives the file's name (without the extension) and
-// its content.
+// collect creates an object from each file that matches a pattern. make receives the file's name (without extension) and content.
 func collect(files fs.FS, pattern string,
 	make func(name, text string) (*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
 	names, err := fs.Glob(files, pattern)

@@ -34,11 +34,9 @@ import (
 // TLSProfile is the TLS profile that a cluster had when the operator started.
 type TLSProfile struct {
 	spec configv1.TLSProfileSpec
-	// Found is true if the cluster is an OpenShift cluster that lets the operator read its profile. Otherwise, the intermediate profile
-	// applies.
+	// Found is true if the cluster is OpenShift and lets the operator read its profile. Otherwise, the intermediate profile applies.
 	Found bool
-	// Refused is the reason why the operator cannot use the cluster's profile. It is empty if the operator can use the profile, or if the
-	// cluster has no profile.
+	// Refused is the reason why the operator cannot use the cluster's profile. It is empty if the operator can use it, or if there is none.
 	Refused string
 }
 
@@ -49,8 +47,7 @@ func AddAPIServer(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// FindTLSProfile sends one request to read a cluster's profile. An error means that the operator does not know whether the cluster has a
-// profile.
+// FindTLSProfile sends one request to read a cluster's profile. After an error, the operator does not know whether there is one.
 func FindTLSProfile(ctx context.Context, cluster *rest.Config) (TLSProfile, error) {
 	scheme, mapper := runtime.NewScheme(), meta.NewDefaultRESTMapper([]schema.GroupVersion{configv1.GroupVersion})
 	notAdded := AddAPIServer(scheme)

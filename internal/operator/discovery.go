@@ -81,8 +81,7 @@ func (c *discoverer) ask(ctx context.Context, kinds []optionalKind) (findings, e
 	return all, errors.Join(failures...)
 }
 
-// served returns the kinds that the cluster serves in an API, with their resource names. It returns none if the cluster does not serve the
-// API.
+// served returns the kinds that the cluster serves in an API, with their resource names. Without the API, it returns none.
 func (c *discoverer) served(ctx context.Context, api schema.GroupVersion) (map[string]string, error) {
 	list, err := c.apis.ServerResourcesForGroupVersionWithContext(ctx, api.String())
 	if apierrors.IsNotFound(err) {

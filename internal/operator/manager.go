@@ -65,8 +65,7 @@ type Operator struct {
 	manager.Manager
 	Echoes     *controllers.EchoReconciler
 	Companions *controllers.CompanionReconciler
-	// Memories holds functions that each clear one memory of a reconciler. Without it, the outcome is the same, as the tests in
-	// tests/reliability show.
+	// Memories holds functions that each clear one memory of a reconciler. Without it, the outcome is the same, as tests/reliability shows.
 	Memories []func()
 
 	supervisor supervisor
@@ -79,8 +78,7 @@ type Operator struct {
 	traces *telemetry.Tracer      // nil if traces are disabled
 }
 
-// New assembles the operator. Complete must have been called on the options. Canceling the context stops only the discovery of the
-// cluster's APIs.
+// New assembles the operator. Call Complete on the options before. Canceling the context stops only the discovery of the cluster's APIs.
 func New(ctx context.Context, cluster *rest.Config, options Options) (*Operator, error) {
 	scheme, err := newScheme()
 	if err != nil {
@@ -183,8 +181,7 @@ func (o *Operator) sendLastSpans() {
 	}
 }
 
-// newScheme returns a scheme with the types that the operator reads and writes. A scheme with all Kubernetes types would use a tenth of the
-// operator's memory.
+// newScheme returns a scheme with the types that the operator reads and writes. All Kubernetes types would use a tenth of its memory.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	types := runtime.NewSchemeBuilder(
@@ -331,8 +328,7 @@ func newLock(cluster *rest.Config, namespace string) (resourcelock.Interface, er
 	}, err
 }
 
-// release releases the lease if the lock still holds it. The API server rejects the update if another client has changed the lease since
-// the lock read it.
+// release releases the lease if the lock still holds it. The API server rejects the update if the lease has changed since the lock read it.
 func release(ctx context.Context, lock resourcelock.Interface) error {
 	held, _, err := lock.Get(ctx)
 	if err != nil || held.HolderIdentity != lock.Identity() {

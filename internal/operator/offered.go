@@ -113,8 +113,7 @@ func (o *Operator) watched() watchedKinds {
 	return watchedKinds{served: o.gatewayAPI().Served, podMonitors: o.podMonitors(), tls: o.tls.Cached()}
 }
 
-// requiredAPIs returns a function that reports whether Echoes require a kind. If the caches are not filled yet, the returned function
-// always returns false.
+// requiredAPIs returns a function that reports whether Echoes require a kind. Until the caches are filled, the function returns false.
 func (o *Operator) requiredAPIs(ctx context.Context) func(optionalKind) bool {
 	list := &v1.EchoList{}
 	if len(o.supervisor.pending()) > 0 || o.GetClient().List(ctx, list, client.UnsafeDisableDeepCopy) != nil {

@@ -17,8 +17,7 @@ import (
 // WithoutMark removes the byte order mark that some editors write at the start of a file.
 func WithoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
 
-// ValidateProxies rejects the URLs of forward proxies that httpproxy would silently ignore. The error does not repeat them, because they may
-// contain passwords.
+// ValidateProxies rejects forward proxy URLs that httpproxy would silently ignore. The error omits them: they may contain passwords.
 func ValidateProxies(proxies httpproxy.Config) error {
 	for _, given := range []string{proxies.HTTPProxy, proxies.HTTPSProxy} {
 		parsed, _ := (&httpproxy.Config{HTTPProxy: given}).ProxyFunc()(&url.URL{Scheme: "http", Host: "any.example"}) // fails only in CGI programs

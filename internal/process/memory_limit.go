@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows it. The environment variable GOGC
-// takes precedence.
+// CollectSeldom halves the default frequency of garbage collection, as long as the memory limit allows it. GOGC takes precedence.
 func CollectSeldom() {
 	const percent = 200
 	if os.Getenv("GOGC") == "" {
@@ -23,8 +22,7 @@ func CollectSeldom() {
 }
 
 // SetMemoryLimit sets the garbage collector's soft memory limit to three quarters of a control group's memory limit. The argument is the
-// control group's directory. The remaining quarter is for allocations that outpace the collector. The environment variable GOMEMLIMIT takes
-// precedence.
+// control group's directory. The remaining quarter is for allocations that outpace the collector. The variable GOMEMLIMIT takes precedence.
 func SetMemoryLimit(cgroup fs.FS) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limitOf(cgroup))

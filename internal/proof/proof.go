@@ -79,8 +79,7 @@ func (e Echo) Sign(nonce string, c *Claims) string {
 	return e.digest(byServer, nonce, encoded) + "." + encoded
 }
 
-// Verify returns the claims if a value of ResponseHeader proves that the Echo received the nonce and made the claims. The zero value stands
-// for any Echo.
+// Verify returns the claims if a ResponseHeader value proves that the Echo received the nonce and made them. The zero value means any Echo.
 func (e Echo) Verify(nonce, value string) (*Claims, bool) {
 	digest, encoded, _ := strings.Cut(value, ".")
 	if len(encoded) > maxClaims || !hmac.Equal([]byte(digest), []byte(e.digest(byServer, nonce, encoded))) {

@@ -35,8 +35,7 @@ func (c *cluster) permissions(ctx context.Context, b Bundle) ([]string, error) {
 	return problems, nil
 }
 
-// check is a permission in a namespace, or in all namespaces if namespace is empty. The permission is either listed in the bundle or
-// dangerous.
+// check is a permission in a namespace, or in all namespaces if namespace is empty. It is either listed in the bundle or dangerous.
 type check struct {
 	namespace  string
 	permission Permission

@@ -62,9 +62,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestBundle_permitsOnlyOwnLease checks that the bundle's permissions for leases cover only the operator's own lease. If the operator
-// watches all namespaces, OLM grants the bundle's namespaced rules in all of them. A wider permission would include the leases of nodes and
-// the control plane.
+// TestBundle_permitsOnlyOwnLease checks that the bundle's lease permissions cover only the operator's own lease. If the operator watches
+// all namespaces, OLM grants namespaced rules in all of them. A wider permission would include the leases of nodes and the control plane.
 func TestBundle_permitsOnlyOwnLease(t *testing.T) {
 	var leases []string
 	for _, p := range Listed(ownBundle(t).Permissions[0].Rules) {

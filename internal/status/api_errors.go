@@ -16,8 +16,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/objects"
 )
 
-// Failure describes the error from a reconcile, and how the operator handles the error. By default, the reconcile is retried with
-// exponential backoff.
+// Failure describes a reconcile's error, and how the operator handles it. By default, the reconcile is retried with exponential backoff.
 type Failure struct {
 	Err error
 	// Reason is the reason that the conditions report, or nil if the status does not change.

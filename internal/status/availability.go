@@ -36,8 +36,7 @@ type availability struct {
 	overdue bool
 }
 
-// availabilityOf returns the availability of a Deployment's pods. want is the desired number of pods, and before is the Echo's previous
-// status.
+// availabilityOf returns the availability of a Deployment's pods. want is their desired number, and before is the Echo's previous status.
 func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now time.Time) availability {
 	pods := availability{
 		want:      want,
@@ -61,8 +60,7 @@ func availabilityOf(d *appsv1.Deployment, want int32, before *v1.EchoStatus, now
 	return pods
 }
 
-// counts returns a sentence that states how many pods are ready. Unless the message names a cause, the sentence mentions a rollout in
-// progress.
+// counts returns a sentence that states how many pods are ready. Unless the message names a cause, it mentions a rollout.
 func (a availability) counts(hasCause bool) string {
 	switch rolling := a.progressing && !a.ready; {
 	case a.ready && a.want == 0:
@@ -131,8 +129,7 @@ func replicasOf(d *appsv1.Deployment) int32 {
 	return *cmp.Or(d.Spec.Replicas, new(int32(1)))
 }
 
-// isReady reports whether the pods are in the desired state: the Deployment controller has seen the latest spec, and all pods are updated
-// and available.
+// isReady reports whether the pods are as desired: the Deployment controller has seen the latest spec, and all are updated and available.
 func isReady(d *appsv1.Deployment, want int32) bool {
 	return d.DeletionTimestamp.IsZero() && d.Generation <= d.Status.ObservedGeneration &&
 		d.Status.Replicas == want && d.Status.UpdatedReplicas == want && d.Status.AvailableReplicas == want

@@ -172,8 +172,7 @@ func describe(problems []NodeProblem) string {
 	return strings.Join(all, " ")
 }
 
-// nodeProblems returns the names of each node's problems. The result includes at most the first maxNames nodes with problems, in
-// alphabetical order.
+// nodeProblems returns the names of each node's problems, for at most the first maxNames nodes with problems, in alphabetical order.
 func nodeProblems(nodes map[string]Node) []v1.EchoNodeProblems {
 	var named []v1.EchoNodeProblems
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {

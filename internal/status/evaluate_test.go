@@ -302,8 +302,7 @@ func (g generator) reconcile(echo *v1.Echo, now time.Time) (Report, Observation,
 }
 
 // TestEvaluate_writesValidStatus follows one Echo through generated reconciles, and checks the properties that every status must have. It
-// repeats each reconcile immediately: a status that differed each time would be written again and again, because each write causes a watch
-// event.
+// repeats each reconcile immediately: a status that differed each time would be written endlessly, because each write causes a watch event.
 func TestEvaluate_writesValidStatus(t *testing.T) {
 	g, now := newGenerator(), clock
 	phases := []string{v1.PhasePending, v1.PhaseUpdating, v1.PhaseReady, v1.PhaseWarning, v1.PhaseFailed}

@@ -90,10 +90,9 @@ func nodeTransition(reason v1.Reason, node, note string, args ...any) Transition
 		Related: &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node}}
 }
 
-// isNews reports whether an event is due for an outcome, given the previous conditions. An event is due if the Echo becomes ready, stops
-// being ready, or is not ready for a new reason that requires action or is final. An event is also due if the same reason later makes the
-// Echo degraded, because the first event may have reported a temporary failure, such as a timeout while reading a Secret that turns out
-// not to exist.
+// isNews reports whether an event is due for an outcome, given the previous conditions. It is due if the Echo becomes ready, stops being
+// ready, or is not ready for a new reason that requires action or is final. It is also due if the same reason later makes the Echo
+// degraded, because the first event may have reported a temporary failure, such as a timeout reading a Secret that turns out not to exist.
 func (o outcome) isNews(before []metav1.Condition) bool {
 	was := cmp.Or(meta.FindStatusCondition(before, v1.ConditionReady), &metav1.Condition{Status: metav1.ConditionUnknown})
 	if (was.Status == metav1.ConditionTrue) != (o.ready == metav1.ConditionTrue) {
@@ -108,8 +107,7 @@ func (o outcome) isNews(before []metav1.Condition) bool {
 	return o.final || o.readyReason.EventType() == corev1.EventTypeWarning && o.readyReason != v1.ReasonNodeProblem // see nodeTransitions
 }
 
-// Written returns the transitions that a write to a child causes. Only writes to the Deployment cause transitions. was is nil if the write
-// created the child.
+// Written returns the transitions that a write to a child causes. Only writes to the Deployment cause any. was is nil for a new child.
 func Written(was, is client.Object) []Transition {
 	after, ok := is.(*appsv1.Deployment)
 	if !ok {

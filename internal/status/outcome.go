@@ -16,8 +16,7 @@ type outcome struct {
 	readyReason, progressingReason, degradedReason v1.Reason
 	// problem describes what is wrong, and attention describes why the Echo is degraded. Both are zero if no problem is known.
 	problem, attention message.Problem
-	// notes are sentences that do not affect the conditions. counts states how many pods are ready, and rollout describes the progress of
-	// the rollout.
+	// notes are sentences that do not affect the conditions. counts states how many pods are ready, and rollout how the rollout progresses.
 	notes           []string
 	counts, rollout string
 	phase           string
@@ -42,9 +41,8 @@ func podsCause(before *v1.EchoStatus, seen Observation, pods availability) cause
 	return causeOf(seen).resolveFrom(before)
 }
 
-// podsOutcome returns the outcome of a reconcile that succeeded. The readiness of an Echo depends only on its pods. why is the cause of
-// missing pods, and routes is the cause if Gateways do not send requests to the Echo. Each is zero if the cause is unknown or if nothing is
-// wrong.
+// podsOutcome returns the outcome of a successful reconcile. An Echo's readiness depends only on its pods. why is the cause of missing
+// pods, and routes is the cause if Gateways do not send requests to the Echo. Each is zero if the cause is unknown or nothing is wrong.
 func podsOutcome(pods availability, why, routes cause) outcome {
 	o := pods.outcome(why, routes)
 	o.routes, o.problem = routes, cmp.Or(why.problem, routes.problem)

@@ -86,9 +86,8 @@ func imageCause(status *objects.Container, words string) cause {
 		Text: fmt.Sprintf("Image %s cannot be pulled", status.Image), Quote: words, Advice: advice}}
 }
 
-// isTemporary reports whether a failure may resolve itself without a change to the Echo. For example, a registry or a webhook is
-// unreachable or too busy, or a new namespace is not fully set up yet. Only the wording of a message from the kubelet or the API server
-// reveals this.
+// isTemporary reports whether a failure may end without a change to the Echo. For example, a registry or webhook is unreachable or too
+// busy, or a new namespace is not fully set up yet. Only the wording of a message from the kubelet or the API server reveals this.
 func isTemporary(words string) bool {
 	words = strings.ToLower(words)
 	return slices.ContainsFunc([]string{"timeout", "timed out", "deadline exceeded", "connection refused", "connection reset", "no such host",

@@ -77,8 +77,7 @@ func SortPods(pods []*objects.Pod) {
 	})
 }
 
-// podStates returns the names of pods, grouped by state. The names for each state are sorted, and there are at most maxNames of them. The
-// result is never nil.
+// podStates returns the names of pods, grouped by state. Each state has at most maxNames names, which are sorted. The result is never nil.
 func podStates(pods []*objects.Pod) map[string][]string {
 	states := map[string][]string{}
 	for _, pod := range pods {

@@ -108,8 +108,7 @@ func IsDenied(err error) bool {
 }
 
 // creationRemedy returns what to do if the API server rejects an Echo's pods. The admission plugins that reject pods are in
-// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. On OpenShift, security context constraints can also reject
-// pods.
+// k8s.io/pod-security-admission and k8s.io/kubernetes/plugin/pkg/admission. On OpenShift, security context constraints can do so, too.
 func creationRemedy(message string) string {
 	return first(message, []rule{
 		{"violates PodSecurity", "Change spec.podSecurityContext and spec.securityContext, or relax the namespace's Pod Security Standard."},
@@ -125,8 +124,7 @@ func creationRemedy(message string) string {
 const (
 	// retried is the advice for an error that may resolve itself without a change to the Echo.
 	retried = "The operator retries automatically."
-	// webhookFailed is the API server's message about a webhook that it cannot call, and webhookAdvice is the beginning of the advice for
-	// it.
+	// webhookFailed is the API server's message about a webhook that it cannot call, and webhookAdvice begins the advice for it.
 	webhookFailed, webhookAdvice = "failed calling webhook", "Check that the webhook's Service is available. "
 	// limitRange is the advice for a rejection by the admission plugin k8s.io/kubernetes/plugin/pkg/admission/limitranger.
 	limitRange = "Change spec.resources to fit the namespace's LimitRange."

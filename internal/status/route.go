@@ -89,8 +89,7 @@ func reportsOn(echo *v1.Echo, seen Observation, parent v1.EchoGatewayReference) 
 // kind returns the kind of the route or policy, which is also the name of its Go type. Typed objects do not contain their kind.
 func (r reports) kind() string { return reflect.TypeOf(r.object).Elem().Name() }
 
-// refusal returns why a Gateway does not use the route or policy, in the words of the Gateway's controllers. It returns a zero cause if
-// they report no problem.
+// refusal returns why a Gateway does not use the route or policy, in its controllers' words, or a zero cause if they report no problem.
 func (r reports) refusal(gateway client.ObjectKey) cause {
 	for _, condition := range slices.Concat(r.conditions...) {
 		if condition.Status == metav1.ConditionFalse && isRequired(condition.Type) {

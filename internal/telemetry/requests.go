@@ -39,8 +39,7 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *countedRequests) WrappedRoundTripper() http.RoundTripper { return c.next }
 
 // operationOf returns the verb and the resource of a request in the form that RBAC rules use, such as "patch" and "echoes/status". For a
-// non-resource request, such as a request for the API server's version, the resource is "none". The API server's URL may have a path
-// prefix.
+// non-resource request, such as for the API server's version, the resource is "none". The API server's URL may have a path prefix.
 func operationOf(r *http.Request) (verb, resource string) {
 	factory := request.RequestInfoFactory{APIPrefixes: map[string]sets.Empty{"api": {}, "apis": {}},
 		GrouplessAPIPrefixes: map[string]sets.Empty{"api": {}}}

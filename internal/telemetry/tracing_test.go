@@ -54,8 +54,7 @@ func TestNewTracer_logsErrorsWithoutSecrets(t *testing.T) {
 	g.Expect(all).To(And(ContainSubstring("507 Insufficient Storage"), ContainSubstring("parse headers"), Not(ContainSubstring("canary"))))
 }
 
-// TestNewTracer_prefersEnvironment checks that the environment takes precedence over the program's own attributes, and that an invalid attribute
-// causes an error.
+// TestNewTracer_prefersEnvironment checks that the environment overrides the program's attributes and that invalid attributes cause errors.
 func TestNewTracer_prefersEnvironment(t *testing.T) {
 	g := NewWithT(t)
 	host, err := os.Hostname()

@@ -34,8 +34,7 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// secret matches the user and the query of a URL, which may be invalid. If it cannot distinguish them, it matches all that follows the
-// scheme.
+// secret matches the user and the query of a URL, which may be invalid. If it cannot distinguish them, it matches all after the scheme.
 var secret = regexp.MustCompile(`(?s)^([a-z]+://)?[^?#]*(@[^@?#]*)(?:[?#][^@]*)?$|^([a-z]+://)?.*@.*$|([?#]).*`)
 
 // Public returns a URL without the parts that can be secret.

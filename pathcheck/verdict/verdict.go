@@ -22,8 +22,7 @@ const (
 	MaxName, MaxText = 128, 200
 )
 
-// Verdict is the result of a check's run. It contains no latencies, no identifiers, and no addresses from DNS, so that two verdicts on the
-// same path are equal.
+// Verdict is a check run's result. It contains no latencies, identifiers, or addresses from DNS, so that a path's verdicts are equal.
 type Verdict struct {
 	// Problem is the reason why no Echo has responded. If Problem is set, there are no facts.
 	Problem string `json:"problem,omitempty"`
@@ -37,8 +36,7 @@ type Verdict struct {
 	Failed []Unmet `json:"failed,omitempty"`
 	// Unknown holds the expectations that the run could neither meet nor fail.
 	Unknown []Unknown `json:"unknown,omitempty"`
-	// Unfinished is the reason why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the
-	// rest.
+	// Unfinished is why the run did not examine everything, such as DeadlinePassed. It is set only if another run may examine the rest.
 	Unfinished string `json:"unfinished,omitempty"`
 }
 

@@ -19,8 +19,7 @@ import (
 // services is the cgroup of the processes that do not run in containers.
 const services = "services"
 
-// hierarchies returns the mount points of the cgroup hierarchies: a single mount point in version 2, and one mount point per controller in
-// version 1.
+// hierarchies returns the mount points of the cgroup hierarchies: a single one in version 2, and one per controller in version 1.
 func hierarchies() ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -77,8 +76,7 @@ func prioritize(group string) error {
 	return nil
 }
 
-// inheritCPUs copies the parent cgroup's CPUs and memory nodes to new cgroups. In cgroups version 1, these values are empty in a new
-// cgroup.
+// inheritCPUs copies the parent cgroup's CPUs and memory nodes to new cgroups. In version 1, these values are empty in a new cgroup.
 func inheritCPUs(parent string, groups ...string) error {
 	for _, group := range groups {
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {

@@ -19,8 +19,7 @@ func (s *settings) namespaceFile() string { return filepath.Join("/run/netns", s
 // /sys without the cgroups.
 func (s *settings) enter() []string { return []string{"nsenter", "--net=" + s.namespaceFile(), "--"} }
 
-// createNetwork creates a network namespace, and a link between the host and the namespace. It does not change other interfaces or the
-// host's firewall.
+// createNetwork creates a network namespace, and links it to the host. It does not change other interfaces or the host's firewall.
 func (s *settings) createNetwork(ctx context.Context) error {
 	done := step("creating the network")
 	if err := s.networkFree(ctx); err != nil {

@@ -113,8 +113,7 @@ func lastLines(file string) string {
 	return strings.Join(lines[max(0, len(lines)-quotedLines):], "\n")
 }
 
-// record writes a process's PID file, which contains the PID and the start time. The file needs the start time because the system reuses
-// PIDs.
+// record writes a process's PID file, which contains the PID and, because the system reuses PIDs, the start time.
 func (s *settings) record(name string, pid int) error {
 	return writeFile(s.pidFile(name), []byte(strconv.Itoa(pid)+"\n"+startTime(pid)))
 }
@@ -142,8 +141,7 @@ func startTime(pid int) string {
 	return strings.TrimSpace(since)
 }
 
-// recorded returns the IDs of the running processes that are recorded in the PID file with the given name, or in any PID file if the name
-// is *.
+// recorded returns the IDs of the running processes recorded in the PID file with the given name, or in any if the name is *.
 func (s *settings) recorded(name string) []int {
 	files, _ := filepath.Glob(s.pidFile(name)) // Glob returns an error only if the pattern is malformed
 	var running []int

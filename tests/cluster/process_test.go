@@ -29,8 +29,7 @@ func TestOnlyOwnRunningProcessesAreKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// This PID file is from an earlier process of the cluster, whose PID now belongs to another process. The start times of the two
-	// processes differ.
+	// This PID file is from an earlier process of the cluster, whose PID now belongs to another process. Their start times differ.
 	if err := writeFile(s.pidFile("older"), fmt.Appendf(nil, "%d\n1", other.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/cluster/kwok"
 )
 
-// simulatedCluster is a control plane without a real node. kwok reports all pods as running. A simulated cluster requires neither root nor
-// Linux.
+// simulatedCluster is a control plane without a real node. It requires neither root nor Linux. kwok reports all pods as running.
 type simulatedCluster struct{ settings }
 
 // up starts the cluster, unless it is already running. It first removes what remains of an earlier cluster.

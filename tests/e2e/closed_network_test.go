@@ -68,8 +68,7 @@ var _ = Describe("a check", func() {
 	}, SpecTimeout(15*time.Minute))
 })
 
-// createGateways creates two Services that stand in for gateways. One Service routes to an Echo's pods, and the other to an address that
-// does not respond.
+// createGateways creates two Services that stand in for gateways. One routes to an Echo's pods, and the other to a silent address.
 func createGateways(ctx context.Context, echo *v1.Echo) {
 	GinkgoHelper()
 	own := &corev1.Service{}

@@ -118,8 +118,7 @@ func newReader(ctx context.Context, replace ...string) *realcluster.Reader {
 
 func step(commands string) []fences.Step { return []fences.Step{{Commands: commands}} }
 
-// withoutDownloads returns replacements that use files from the source tree instead of files from a release. The operator is already
-// running.
+// withoutDownloads returns replacements that use files from the source tree instead of a release. The operator is already running.
 func withoutDownloads() []string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "install.yaml")

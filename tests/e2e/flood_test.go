@@ -14,8 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/realcluster"
 )
 
-// floodConnections is the number of connections in a flood. In total, the flood's request bodies are twice as large as the pod's memory
-// limit.
+// floodConnections is the number of connections in a flood. In total, the flood's request bodies are twice the pod's memory limit.
 const floodConnections = "10"
 
 var _ = Describe("a flood", func() {
@@ -37,8 +36,7 @@ var _ = Describe("a flood", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// expectUndisturbed expects that a pod still exists, that it has remained ready since the test read it, and that its container has never
-// terminated.
+// expectUndisturbed expects that a pod still exists and has stayed ready since it was read, and that its container never terminated.
 func expectUndisturbed(ctx context.Context, before *corev1.Pod) {
 	GinkgoHelper()
 	now := &corev1.Pod{}

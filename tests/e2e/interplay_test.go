@@ -65,8 +65,7 @@ var _ = Describe("an Echo that other clients also change", func() {
 	}, SpecTimeout(8*time.Minute))
 })
 
-// serveMetrics adds metrics.k8s.io to the cluster for the duration of the test. If the cluster already serves this API, serveMetrics skips
-// the test.
+// serveMetrics adds metrics.k8s.io to the cluster for the duration of the test. If the cluster already serves this API, it skips the test.
 func serveMetrics(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	const name = "v1beta1.metrics.k8s.io"
@@ -121,8 +120,7 @@ func metricsReader(ctx context.Context, namespace string) func(context.Context) 
 	}
 }
 
-// writes returns the counts of the operator's PATCH and DELETE requests. PUT requests only renew the lease, and POST requests only
-// authenticate a scrape.
+// writes returns the counts of the operator's PATCH and DELETE requests. PUT only renews the lease, and POST only authenticates a scrape.
 func writes(ctx context.Context, metrics func(context.Context) string) []string {
 	GinkgoHelper()
 	var counts []string

@@ -65,8 +65,7 @@ var _ = Describe("the must-gather image", Label("must-gather"), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startGatherPod runs the image as oc does: as an administrator, with one container that gathers data and another from which oc copies the
-// files.
+// startGatherPod runs the image as oc does: as an administrator, with a container that gathers data and one from which oc copies files.
 func startGatherPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	binding := &rbacv1.ClusterRoleBinding{GenerateName: "must-gather-",

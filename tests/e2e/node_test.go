@@ -80,8 +80,7 @@ var _ = Describe("the two pods of an Echo on two nodes without zones", func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// expectNotReady waits until an Echo's phase is Warning, its Ready condition is False for the given reason, and its message contains the
-// given text.
+// expectNotReady waits until an Echo's phase is Warning, its Ready condition is False for the reason, and its message contains the text.
 func expectNotReady(ctx context.Context, echo *v1.Echo, reason v1.Reason, message string) {
 	GinkgoHelper()
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status", And(HaveField("Phase", v1.PhaseWarning),
@@ -95,8 +94,7 @@ func eventuallyNodeProblems(ctx context.Context, echo *v1.Echo, want ...v1.EchoN
 	support.EventuallyObject(ctx, k8s, echo).Should(HaveField("Status.NodeProblems", want))
 }
 
-// eventuallyTold waits until an Echo has the given node events, and expects that no further events follow. A final * matches the rest of a
-// note.
+// eventuallyTold waits until an Echo has the given node events, and expects that no more follow. A final * matches the rest of a note.
 func eventuallyTold(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { expectTold(ctx, g, echo, want...) }, 4*time.Minute).WithContext(ctx).Should(Succeed())

@@ -90,8 +90,7 @@ func annotateMany(ctx context.Context, in []string) {
 	}
 }
 
-// restartWithMany stops all replicas of the operator, starts them again, and waits until one replica has reconciled all Echoes. It returns
-// this replica's pod.
+// restartWithMany stops all replicas of the operator, starts them again, waits until one has reconciled all Echoes, and returns its pod.
 func restartWithMany(ctx context.Context, in []string) *corev1.Pod {
 	GinkgoHelper()
 	By("restarting the operator")
@@ -192,8 +191,7 @@ func expectBelowLimit(ctx context.Context, pod *corev1.Pod, what string) {
 
 func megabytes(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// peakOf returns the peak memory usage, in bytes, of a process's container. The value excludes cached files that other containers read
-// first.
+// peakOf returns the peak memory usage, in bytes, of a process's container. It excludes cached files that other containers read first.
 func peakOf(pid int) int64 {
 	GinkgoHelper()
 	group := os.DirFS(fmt.Sprintf("/proc/%d/root/sys/fs/cgroup", pid))

@@ -41,8 +41,7 @@ func removeViewer(ctx context.Context) {
 	realcluster.Kubectl(ctx, "delete", "-n", "default", "--ignore-not-found", "serviceaccount/echo-viewer", "rolebinding/echo-viewer")
 }
 
-// forwardDocumented runs the documented kubectl port-forward command until the test ends, but uses a free local port. It returns the local
-// address.
+// forwardDocumented runs the documented kubectl port-forward command on a free local port until the test ends, and returns the address.
 func forwardDocumented(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	Expect(commands).To(And(ContainSubstring("\nkubectl port-forward "), HaveSuffix(" 8443\n")))

@@ -45,8 +45,7 @@ var _ = Describe("a backup of Echoes", SpecPriority(1), func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// createSaved creates the Echoes to save: a ready Echo, an Echo that is being deleted, an Echo with unusual names and strings, and an
-// Echo with most fields.
+// createSaved creates the Echoes to save: a ready Echo, one being deleted, one with unusual names and strings, and one with most fields.
 func createSaved(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	createReadyEcho(ctx, support.Echo(namespace, "ready"))
@@ -59,8 +58,7 @@ func createSaved(ctx context.Context, namespace string) {
 	Expect(k8s.Create(ctx, support.Echo(namespace, "every", everyServedField))).To(Succeed())
 }
 
-// eventuallyRestored completes the rollout of a new Echo, waits until this Echo is Ready, and expects that it has the saved Echo's desired
-// state.
+// eventuallyRestored completes the rollout of a new Echo, waits until it is Ready, and expects that it has the saved Echo's desired state.
 func eventuallyRestored(ctx context.Context, c client.Client, saved *v1.Echo) {
 	GinkgoHelper()
 	now, deployment := &v1.Echo{}, &appsv1.Deployment{}

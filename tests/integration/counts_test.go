@@ -25,8 +25,7 @@ import (
 // These constants limit counts instead of times, because times depend on the machine. To measure times, run make benchmark.
 const (
 	manyEchoes = 100
-	// writesOfOne is the number of writes for a new Echo with one replica: the finalizer, the Service, the Deployment, and the status, but
-	// not the event.
+	// writesOfOne is the number of writes for a new Echo with one replica: finalizer, Service, Deployment, and status, but no event.
 	writesOfOne = 4
 	// writesOfTwo is the number of writes for a new Echo with two replicas, which also has a PodDisruptionBudget.
 	writesOfTwo = writesOfOne + 1
@@ -151,8 +150,7 @@ func (l *requestLog) counts() requestCounts {
 	return counts
 }
 
-// countsAtRest waits until a process has made the given number of reconciles, and has then sent no request for two seconds. It returns the
-// counts of the requests.
+// countsAtRest returns the counts of a process's requests after the given number of reconciles, followed by two seconds without a request.
 func (p *countedProgram) countsAtRest(ctx context.Context, reconciles int) requestCounts {
 	GinkgoHelper()
 	Eventually(func() int { return p.reconciles(ctx) }).WithContext(ctx).Should(BeNumerically(">=", reconciles))

@@ -140,8 +140,7 @@ func expectNoWrite(ctx context.Context, echo *v1.Echo) {
 	Expect(versions()).To(Equal(before))
 }
 
-// refusingClient returns a client that reads objects only from the manager's cache. The client counts all other requests instead of sending
-// them.
+// refusingClient returns a client that reads objects only from the manager's cache. It counts all other requests instead of sending them.
 func refusingClient(requests *atomic.Int64) client.Client {
 	GinkgoHelper()
 	refused := rest.CopyConfig(cluster)

@@ -159,8 +159,7 @@ func childrenAsYAML(ctx context.Context, g Gomega, echo *v1.Echo) string {
 	return string(text)
 }
 
-// dropEmpty removes empty maps from a tree. The API server keeps maps that were empty when they were created, and removes maps that become
-// empty later.
+// dropEmpty removes empty maps from a tree. The API server keeps maps that were empty at creation, and removes maps emptied later.
 func dropEmpty(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:

@@ -125,8 +125,7 @@ func expectEvents(ctx context.Context, object client.Object, reasons ...string) 
 	Eventually(func(g Gomega) []string { return eventReasons(ctx, g, object) }).WithContext(ctx).Should(Equal(reasons))
 }
 
-// eventReasons returns the reasons of an object's events, in order. The reason of an event series appears once for each event in the
-// series.
+// eventReasons returns the reasons of an object's events, in order. The reason of an event series appears once for each of its events.
 func eventReasons(ctx context.Context, g Gomega, object client.Object) []string {
 	var reasons []string
 	for _, e := range support.EventsOf(ctx, g, k8s, object) {

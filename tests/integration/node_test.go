@@ -56,8 +56,7 @@ func cordon(ctx context.Context, node *corev1.Node, unschedulable bool) {
 	edit(ctx, node, func(n *corev1.Node) { n.Spec.Unschedulable = unschedulable })
 }
 
-// expectNodeEvents expects that an Echo has exactly these events about nodes, each given as a reason and a note. A final * matches the rest
-// of a note.
+// expectNodeEvents expects exactly these node events of an Echo, each given as a reason and a note. A final * matches the rest of a note.
 func expectNodeEvents(ctx context.Context, echo *v1.Echo, want ...string) {
 	GinkgoHelper()
 	events := func(g Gomega) []string {

@@ -67,8 +67,7 @@ func usedByAdmission() []string {
 	}
 }
 
-// usedPermissions contains the permissions that operators have used. It contains each permission twice: for the specific object, and for
-// any object.
+// usedPermissions contains the permissions that operators have used. It contains each twice: for the specific object, and for any object.
 type usedPermissions struct {
 	mutex sync.Mutex
 	seen  map[string]bool

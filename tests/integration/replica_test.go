@@ -20,8 +20,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/controlplane"
 )
 
-// replica is an operator that restarts whenever it exits, as if the kubelet restarted it. It checks for APIs more often than the released
-// program.
+// replica is an operator that restarts whenever it exits, as under a kubelet. It checks for APIs more often than the released program.
 type replica struct {
 	stop func()
 

@@ -82,8 +82,7 @@ var _ = SynchronizedBeforeSuite(func() []byte { return []byte(buildPrograms()) }
 	startOperator()
 })
 
-// buildPrograms builds the programs that the specs run, and returns their directory. The programs are removed when all processes have
-// finished.
+// buildPrograms builds the programs that the specs run, and returns their directory. They are removed when all processes have finished.
 func buildPrograms() string {
 	GinkgoHelper()
 	folder, err := os.MkdirTemp("", "integration-")

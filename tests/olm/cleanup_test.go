@@ -60,8 +60,7 @@ var cleanupStages = [][]schema.GroupVersionKind{
 	},
 }
 
-// removeOperator deletes the operator, its Echoes, and other objects that specs created. This works regardless of how the operator was
-// installed.
+// removeOperator deletes the operator, its Echoes, and other objects that specs created, no matter how the operator was installed.
 func removeOperator(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(removeLeftovers).WithContext(ctx).WithTimeout(cleanupTimeout).Should(BeEmpty())
@@ -130,8 +129,7 @@ func isStuck(object *metav1.PartialObjectMetadata) bool {
 	return time.Since(object.DeletionTimestamp.Time) > support.StuckTimeout
 }
 
-// restartCatalogOperator clears OLM's cache. Otherwise, OLM would continue to use the previous catalog for several minutes if a new catalog
-// had the same name.
+// restartCatalogOperator clears OLM's cache. Otherwise, OLM would use the previous catalog for minutes if a new one had the same name.
 func restartCatalogOperator(ctx context.Context) {
 	GinkgoHelper()
 	realcluster.Kubectl(ctx, "rollout", "restart", "-n", "olm", "deployment/catalog-operator")

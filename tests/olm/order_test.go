@@ -28,9 +28,8 @@ var _ = Describe("an operator that was uninstalled before its Echoes", Label("al
 // foreignFinalizer is a finalizer that does not belong to the operator.
 const foreignFinalizer = "example.org/kept"
 
-// createKeptEcho creates an Echo with a foreign finalizer, because no finalizer can be added after the deletion begins. It adds the same
-// finalizer to one of the Echo's pods, and returns the pod's name. While the pod exists, not even a running operator can complete the
-// Echo's deletion.
+// createKeptEcho creates an Echo with a foreign finalizer, because none can be added after the deletion begins. It adds the same finalizer
+// to one of the Echo's pods, and returns its name. While the pod exists, not even a running operator can complete the Echo's deletion.
 func createKeptEcho(ctx context.Context) string {
 	GinkgoHelper()
 	realcluster.CreateSample(ctx, "default")

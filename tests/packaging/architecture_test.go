@@ -16,8 +16,7 @@ func pictured() []string {
 		"echoserver/websocket", "echoserver/exchange", "echoserver/transport", "pathcheck", "pathcheck/internal/probe", "pathcheck/internal/wire"}
 }
 
-// TestArchitecture_drawsTheImports compares the picture in docs/explanation/architecture.md with the imports. It omits an import that
-// follows from others.
+// TestArchitecture_drawsTheImports compares the picture in docs/explanation/architecture.md with the imports. It omits implied imports.
 func TestArchitecture_drawsTheImports(t *testing.T) {
 	const module = "github.com/echo-operator/echo-operator/"
 	reached := map[string][]string{} // all packages that a package imports, also through others

@@ -147,8 +147,7 @@ func TestRules_grantNoSecrets(t *testing.T) {
 	}
 }
 
-// TestUserRoles_neverWriteStatus checks which rights on the subresources of Echoes the roles for users grant. Only the operator writes the
-// status.
+// TestUserRoles_neverWriteStatus checks which rights on Echoes' subresources the user roles grant. Only the operator writes the status.
 func TestUserRoles_neverWriteStatus(t *testing.T) {
 	for role, want := range map[string]string{
 		"viewer": "get echoes/scale, get echoes/status",

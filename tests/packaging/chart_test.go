@@ -31,8 +31,7 @@ func loadChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render returns the files that Helm renders from the chart for the echo-operator-system namespace. Values have the format of Helm's --set
-// flag.
+// render returns the files that Helm renders from the chart for the echo-operator-system namespace. Values have the format of Helm's --set.
 func render(t *testing.T, set ...string) (map[string]string, error) {
 	t.Helper()
 	values := map[string]any{}
@@ -71,8 +70,7 @@ func installed(t *testing.T, set ...string) map[string]map[string]any {
 	return objects
 }
 
-// objectsIn returns the objects in manifests by kind and name. For objects outside the operator's namespace, the key also contains the
-// namespace.
+// objectsIn returns the objects in manifests by kind and name. Outside the operator's namespace, the key also contains the namespace.
 func objectsIn(t *testing.T, manifests string) map[string]map[string]any {
 	t.Helper()
 	objects := map[string]map[string]any{}

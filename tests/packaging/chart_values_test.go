@@ -82,8 +82,7 @@ func TestChart_eachValueTakesEffect(t *testing.T) {
 	}
 }
 
-// TestChart_networkPolicy checks that kustomize generates the same policy as the chart, and that chart values can narrow and extend the
-// policy.
+// TestChart_networkPolicy checks that kustomize generates the same policy as the chart, and that chart values can narrow and extend it.
 func TestChart_networkPolicy(t *testing.T) {
 	const name = "NetworkPolicy echo-operator-controller-manager"
 	component := kustomized(t, "resources: [../config/default]\ncomponents: [../config/components/network-policy]")

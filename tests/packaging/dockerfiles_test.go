@@ -36,8 +36,7 @@ func instructions(content string) []instruction {
 	return all
 }
 
-// TestPlatformsAreThoseOfBuildKit checks that platform arguments have no default values, because these would override the platform that
-// BuildKit sets.
+// TestPlatformsAreThoseOfBuildKit checks that platform arguments have no defaults, which would override the platform that BuildKit sets.
 func TestPlatformsAreThoseOfBuildKit(t *testing.T) {
 	for file, all := range dockerfiles(t) {
 		for _, i := range all {
@@ -68,8 +67,7 @@ func imageOf(t *testing.T, file, program string) []instruction {
 	return stages[""] // only the last stage has no name
 }
 
-// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and that the images have no
-// base image.
+// TestBaseImagesArePinned checks that programs are built with an exact Go version on the builder's platform, and images have no base image.
 func TestBaseImagesArePinned(t *testing.T) {
 	golang := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:\d+\.\d+\.\d+ AS \w+$`)
 	for file, all := range dockerfiles(t) {

@@ -53,8 +53,7 @@ func TestDocumentedTargetsExist(t *testing.T) {
 	}
 }
 
-// TestNamedTestsExist checks that the tests named in docs/explanation/security.md exist. It finds test functions by name, and specs by file
-// and text.
+// TestNamedTestsExist checks that the tests in docs/explanation/security.md exist. It finds functions by name, and specs by file and text.
 func TestNamedTestsExist(t *testing.T) {
 	page, functions := text(t, "docs/explanation/security.md"), testFunctions(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)

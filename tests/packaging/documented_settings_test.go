@@ -26,8 +26,7 @@ func yamlBlock(t *testing.T, page, heading string) string {
 		":v1.2.3", ":v"+version(t)).Replace(found[1])
 }
 
-// TestKustomize_documented checks that the documented kustomization of install.yaml makes exactly the changes that its description
-// mentions.
+// TestKustomize_documented checks that the documented kustomization of install.yaml makes exactly the described changes.
 func TestKustomize_documented(t *testing.T) {
 	got := changes(t, kustomized(t, "resources: [../config/default]"),
 		kustomized(t, yamlBlock(t, "docs/reference/configuration.md", "### Kustomize")))

@@ -54,8 +54,7 @@ func smallProgram(t *testing.T) string {
 	return content(t, file)
 }
 
-// TestArchives creates archives that contain small programs. It checks the contents of the archives, their checksums, and the plugin's
-// manifest.
+// TestArchives creates archives that contain small programs. It checks their contents and checksums, and the plugin's manifest.
 func TestArchives(t *testing.T) {
 	root := t.TempDir()
 	for _, file := range []string{"LICENSE", "cmd", "go.mod", "go.sum", "tools"} {
@@ -80,8 +79,7 @@ func TestArchives(t *testing.T) {
 	checkArchives(t, filepath.Join(root, "dist", "archives"), want)
 }
 
-// checkArchives checks that the archives in a directory contain the given files, and that the checksums and the manifest cover all
-// archives.
+// checkArchives checks that the archives in a directory contain the given files, and that the checksums and manifest cover them all.
 func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	t.Helper()
 	var checksums strings.Builder
@@ -119,8 +117,7 @@ func checkArchives(t *testing.T, folder string, want map[string][]string) {
 	}
 }
 
-// TestCompletionScript_isDocumented checks that the documentation contains the completion script for users whose installation does not
-// include it.
+// TestCompletionScript_isDocumented checks that the documentation contains the completion script for users whose installation lacks it.
 func TestCompletionScript_isDocumented(t *testing.T) {
 	script := regexp.MustCompile(`(?m)^# .*\n`).ReplaceAllString(text(t, "cmd", "kubectl-echo", "kubectl_complete-echo"), "")
 	if !strings.Contains(text(t, "docs", "reference", "kubectl-echo.md"), "```sh\n"+script+"```\n") {

@@ -95,8 +95,7 @@ func TestAmnesia(t *testing.T) {
 	}
 }
 
-// TestMain applies settings for all runs. Runs produce a lot of garbage but use little memory, so less frequent garbage collection saves
-// time.
+// TestMain applies settings for all runs. Runs produce much garbage but use little memory, so less frequent garbage collection saves time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	ctrl.SetLogger(logr.Discard())

@@ -32,8 +32,7 @@ type fault struct {
 	old int
 	// foreign is another client's action before the request.
 	foreign func(*simulation, call)
-	// promises is true if the final state differs from the final state of a run without the fault. Then, only the operator's promises can be
-	// checked.
+	// promises is true if the fault changes the final state. Then, only the operator's promises can be checked.
 	promises bool
 	// visible is true if the status and the events may report the fault.
 	visible bool
@@ -71,8 +70,7 @@ var losses = []fault{
 	{name: "no response after", hangs: true, done: true, visible: true},
 }
 
-// place identifies the nth request with a given name in a run, counted from 1. If the name is empty, the place is the nth request after the
-// previous fault.
+// place identifies the nth request, counted from 1, with a given name in a run or, if the name is empty, after the previous fault.
 type place struct {
 	name string
 	nth  int
@@ -119,8 +117,7 @@ func (p plan) String() string {
 }
 
 const (
-	// healthCheck is the time after which an HTTP/2 client closes a silent connection. It is the sum of client-go's ReadIdleTimeout and
-	// PingTimeout.
+	// healthCheck is the time after which an HTTP/2 client closes a silent connection: client-go's ReadIdleTimeout plus PingTimeout.
 	healthCheck = 45 * time.Second
 	// endless is longer than any run takes.
 	endless = 1000 * time.Hour
@@ -224,8 +221,7 @@ type hold struct {
 	resource string
 	// from is the number of the first change that is late, counted from 1.
 	from int
-	// lag is how many changes the watch lags behind. If lag is 0, the watch reports no further changes. The watch catches up when nothing else
-	// is left to do.
+	// lag is how many changes the watch lags behind, or 0 if it reports no further changes. It catches up when nothing else is left to do.
 	lag int
 }
 

@@ -158,8 +158,7 @@ func (o outcome) lost(reference outcome) []string {
 	return missing
 }
 
-// reasons returns the sorted types and reasons of the events that were sent. It omits notes, which depend on when the operator noticed a
-// change.
+// reasons returns the sorted types and reasons of the sent events. It omits notes, which depend on when the operator noticed a change.
 func (o outcome) reasons() []string {
 	var all []string
 	for _, event := range o.events {

@@ -262,8 +262,7 @@ func commonMetadata(s *v1.EchoSpec) {
 
 func noCommonMetadata(s *v1.EchoSpec) { s.CommonMetadata = nil }
 
-// portName returns a change that sets the port's name. If the name is not the default, the change also adds an Ingress that refers to the
-// port.
+// portName returns a change that sets the port's name. If the name is not the default, it also adds an Ingress that refers to the port.
 func portName(name string) func(*v1.EchoSpec) {
 	return func(s *v1.EchoSpec) {
 		s.Service.PortName, s.Ingress = name, nil

@@ -250,8 +250,7 @@ func (s *store) edit(k objectKey, change func(object map[string]any)) {
 	utilruntime.Must(err)
 }
 
-// remove deletes an object. Depending on the options, the object's dependents are deleted before the object, after the object, or not at
-// all.
+// remove deletes an object. Depending on the options, its dependents are deleted before it, after it, or not at all.
 func (s *store) remove(k objectKey, options metav1.DeleteOptions) error {
 	_, err := s.write(k, func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		if live == nil {

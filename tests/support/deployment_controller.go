@@ -8,8 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// RollOut sets the status that a Deployment has after a completed rollout. The test control plane has no controllers, so tests must set the
-// status.
+// RollOut sets the status that a Deployment has after a completed rollout. The test control plane has no controllers, so tests must set it.
 func RollOut(ctx context.Context, c client.Client, d *appsv1.Deployment) error {
 	return SetDeploymentStatus(ctx, c, d, *d.Spec.Replicas, "NewReplicaSetAvailable")
 }

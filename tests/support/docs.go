@@ -13,9 +13,8 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// Documented returns the first block of commands after a string on a documentation page. In this function and the following functions, the
-// page is a path relative to the root of the project. `make verify` looks for calls to these functions to determine which documented
-// commands the tests run.
+// Documented returns the first block of commands after a string on a documentation page. Here and in the following functions, the page is a
+// path relative to the project's root. `make verify` looks for calls to them to learn which documented commands the tests run.
 func Documented(page, after string) string {
 	GinkgoHelper()
 	found := fences.After(Read(page), after)

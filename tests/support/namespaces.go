@@ -22,8 +22,7 @@ const (
 	StuckTimeout = 4 * time.Minute
 )
 
-// Namespaces creates and deletes the namespaces for a suite's specs. The suite's cluster must be able to complete the deletion of
-// namespaces.
+// Namespaces creates and deletes the namespaces for a suite's specs. The cluster must be able to complete their deletion.
 type Namespaces struct {
 	Client client.Client
 	// Prefix is the beginning of each namespace's name.
@@ -44,8 +43,7 @@ func (n *Namespaces) New(ctx context.Context) string {
 	return namespace.Name
 }
 
-// RemoveAllBut deletes the namespaces of earlier specs and earlier runs, except the given namespaces, and waits until the deletion is
-// complete.
+// RemoveAllBut deletes the namespaces of earlier specs and earlier runs, except the given ones, and waits until this is complete.
 func (n *Namespaces) RemoveAllBut(ctx context.Context, kept ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -12,8 +12,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// ForwardPort forwards the connections of a port-forward to an address, one at a time, as a kubelet does. ForwardPort ignores the requested
-// port.
+// ForwardPort forwards the connections of a port-forward to an address, one at a time, as a kubelet does. It ignores the requested port.
 func ForwardPort(w http.ResponseWriter, r *http.Request, address string) {
 	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
 		return

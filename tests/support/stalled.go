@@ -11,9 +11,8 @@ import (
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 )
 
-// StalledProblem describes what is wrong with an Echo's Stalled condition, or returns "" if nothing is wrong. An Echo is stalled only if it
-// is both degraded and not ready. The condition then contains the reason why the Echo is not ready. An Echo whose name is taken is stalled
-// immediately.
+// StalledProblem describes what is wrong with an Echo's Stalled condition, or returns "" if nothing is. An Echo is stalled only if it is
+// degraded and not ready. The condition then contains why the Echo is not ready. An Echo whose name is taken is stalled at once.
 func StalledProblem(object *unstructured.Unstructured) string {
 	echo := v1.Echo{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &echo); err != nil {

@@ -30,8 +30,7 @@ type rule struct {
 	files string
 	// expression is a regular expression. Its group matches the part of the text that forms a name.
 	expression string
-	// text is the name, page is the page that documents the name, and end is the spelling on that page. In all three, $1 stands for the match
-	// of the group.
+	// text is the name, page is the page that documents it, and end is the spelling there. In all three, $1 stands for the group's match.
 	text, page, end string
 }
 

@@ -38,8 +38,7 @@ func main() {
 	}
 }
 
-// run writes the ledger for the source tree below a root directory. If any name is undocumented, run returns an error after it has written
-// the whole ledger.
+// run writes the whole ledger for the source tree below a root directory, and then returns an error if any name is undocumented.
 func run(ctx context.Context, out io.Writer, root string) error {
 	columns, err := read(ctx, root)
 	if err != nil {

@@ -54,8 +54,7 @@ func run(out io.Writer, arguments []string) error {
 	return err
 }
 
-// linked returns the modules that are linked into programs, in the form PATH@VERSION. The project itself is excluded, because it has its
-// own license.
+// linked returns the modules that are linked into programs, as PATH@VERSION. The project is excluded, because it has its own license.
 func linked(programs []string) ([]string, error) {
 	var modules []string
 	for _, program := range programs {

@@ -76,8 +76,7 @@ func Join(texts ...string) string {
 func Quote(text string) string { return `"` + plain(text) + `"` }
 
 // plain returns a string as one line, without double quotation marks, backslashes, or a final period. Invisible characters, such as
-// characters that change the direction of text, are removed. With these characters, a container or a Gateway could make a message look like
-// another message.
+// characters that change the direction of text, are removed. With them, a container or a Gateway could make a message look like another.
 func plain(text string) string {
 	text = strings.NewReplacer(`\"`, "'", `"`, "'", `\`, "").Replace(text)
 	text = strings.Map(func(r rune) rune {

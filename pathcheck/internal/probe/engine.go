@@ -31,8 +31,7 @@ const (
 	longestWait = 10 * time.Second
 )
 
-// Engine sends the requests of all groups, and keeps what their outcomes reveal about the errors of the path. Callers can use it
-// concurrently.
+// Engine sends the requests of all groups, and keeps what their outcomes reveal about the path's errors. Calls can be concurrent.
 type Engine struct {
 	mutex    sync.Mutex     // protects the rest
 	failed   int            // requests at the current pace that failed, although such requests arrive

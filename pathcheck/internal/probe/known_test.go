@@ -85,8 +85,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// useResolver makes lookups use the resolver at the given address. If the address is empty, lookups use a resolver whose response depends
-// on the name.
+// useResolver makes lookups use the resolver at the given address or, if it is empty, a resolver whose response depends on the name.
 func useResolver(t *testing.T, address string) {
 	t.Helper()
 	if address == "" {

@@ -206,8 +206,7 @@ const (
 	MaxRequests = 300
 	MaxBytes    = 64 << 20
 	maxOpen     = 10
-	// maxHeader is the maximum size of a response's header, and MaxBody is the maximum size of the retained part of its body. Both are in
-	// bytes.
+	// maxHeader and MaxBody are the maximum sizes, in bytes, of a response's header and of the retained part of its body.
 	maxHeader = 256 << 10
 	MaxBody   = 1 << 20
 	// Timeout is the time limit for a response, and LongTimeout is the time limit for the response to a large request.

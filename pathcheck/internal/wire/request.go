@@ -71,8 +71,7 @@ func Without(fields, others []Field) []Field {
 	})
 }
 
-// Header returns a request's header as bytes. The header asks the server to close the connection, so that requests do not affect each
-// other.
+// Header returns a request's header as bytes. The header asks the server to close the connection, so that requests are independent.
 func (c *Client) Header(r *Request) []byte {
 	own := Fields("Host", c.Host, "Connection", "close")
 	if r.Chunked {

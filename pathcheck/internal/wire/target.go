@@ -31,8 +31,7 @@ type Target struct {
 	Roots       *x509.CertPool   // the trusted authorities for the server's certificate; nil means no verification
 }
 
-// ParseTarget parses a URL. If address is not empty, connections go to this IP address or name, with an optional port, instead of the URL's
-// host.
+// ParseTarget parses a URL. Unless address is empty, connections go to this IP address or name (port optional) instead of the URL's host.
 func ParseTarget(text, address string) (Target, error) {
 	u, err := verdict.ParseURL(text)
 	if err != nil {

@@ -29,8 +29,7 @@ func (p *controlPlane) start(ctx context.Context, path string, arguments ...stri
 	return p.startAs(ctx, controlplane.OperatorUser, path, arguments...)
 }
 
-// startAs is like start, but uses a user's kubeconfig. The operator inherits the benchmark's environment, so that you can experiment with
-// variables such as GOGC.
+// startAs is like start with a user's kubeconfig. The operator inherits the benchmark's environment, so you can try variables such as GOGC.
 func (p *controlPlane) startAs(ctx context.Context, user, path string, arguments ...string) (*program, error) {
 	metrics, err := loopback.ReserveAddress(ctx)
 	if err != nil {
@@ -114,8 +113,7 @@ func sumOf(page, name, label string) float64 {
 	return total
 }
 
-// parallel calls a function for every number from 0 to count-1 in 16 goroutines. After an error, the context
-// is done.
+// parallel calls a function for every number from 0 to count-1 in 16 goroutines. After an error, the context is done.
 func parallel(ctx context.Context, count int, function func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)

@@ -61,8 +61,7 @@ func TestLargeHeadersOfOneClient(t *testing.T) {
 	}
 }
 
-// waitingRequest sends a request to which the echo server responds after half a second. It returns the remote address that the echo server
-// saw.
+// waitingRequest sends a request to which the echo server responds after half a second. It returns the remote address that the server saw.
 func waitingRequest(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/waiting?echo.delay=500ms", http.NoBody)

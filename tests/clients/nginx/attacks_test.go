@@ -48,8 +48,7 @@ func (a attack) byLink() string {
 	return "?" + url.Values{"echo.status": {a.status}, "echo.set-header": a.headers}.Encode()
 }
 
-// TestAttacks sends each attack both in headers and as a link. Each attack is the first request for its path. Then, another client requests
-// the same path.
+// TestAttacks sends each attack in headers and as a link. Each attack is the first request for its path. Then another client requests it.
 func TestAttacks(t *testing.T) {
 	g := startGateway(t)
 	untouched := g.send(t, "/untouched")
@@ -87,8 +86,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAttacksSucceedUnderFull checks that nginx obeys the response headers when controls are set to Full. This proves that the other tests
-// can fail.
+// TestAttacksSucceedUnderFull checks that nginx obeys the response headers if controls are Full. This proves that the other tests can fail.
 func TestAttacksSucceedUnderFull(t *testing.T) {
 	g := startGateway(t, "ECHO_CONTROLS=Full")
 	t.Run("a file is read", func(t *testing.T) {

@@ -1,5 +1,4 @@
-// Package nginx tests the echo server behind a caching nginx. Untrusted clients must not be able to control the responses that other
-// clients receive.
+// Package nginx tests the echo server behind a caching nginx. Untrusted clients must not be able to control the responses to other clients.
 package nginx
 
 import (

@@ -107,9 +107,8 @@ func realImpossible() string {
 	}
 }
 
-// minSpace is the number of bytes that must be free before tests may use a cluster. Images, logs and etcd's data use about half of this
-// space. The kubelet evicts pods if free space falls below its eviction thresholds. Tests would then report only that a pod does not start
-// or stop.
+// minSpace is how many bytes must be free before tests may use a cluster. Images, logs and etcd's data use about half of this space. The
+// kubelet evicts pods if free space falls below its eviction thresholds. Tests would then report only that a pod does not start or stop.
 const minSpace = 2 << 30
 
 // CheckSpace returns an error if there is too little free space in a directory's file system. The directory does not need to exist.

@@ -24,8 +24,7 @@ type gateway struct {
 	authority string
 }
 
-// standardCRDs returns the directory that contains the CustomResourceDefinitions of Gateway API's standard channel, in the version that
-// Traefik implements.
+// standardCRDs returns the directory of Gateway API's standard CustomResourceDefinitions, in the version that Traefik implements.
 func standardCRDs(ctx context.Context) string {
 	GinkgoHelper()
 	return filepath.Join(support.ModuleFolder(ctx, "tools/traefik", "sigs.k8s.io/gateway-api"), "config", "crd", "standard")
@@ -104,8 +103,7 @@ func trust(ctx context.Context, namespace, name, authority string) {
 		Succeed())
 }
 
-// examine runs pathcheck in pods until the URL leads to an Echo, and then returns the report. Traefik applies a route a few seconds after
-// its creation.
+// examine runs pathcheck in pods until the URL leads to an Echo, and returns the report. Traefik applies a new route after a few seconds.
 func examine(ctx context.Context, namespace, url string, arguments ...string) *pathcheck.Report {
 	GinkgoHelper()
 	var report *pathcheck.Report

@@ -16,8 +16,7 @@ const (
 	streams = 250
 	// delayed is how many requests on each connection wait for a delayed response.
 	delayed = streams / 8
-	// floodPause is how long the flood waits before it repeats a request that has finished. The pause ensures that the flood uses memory
-	// instead of CPU time.
+	// floodPause is how long the flood waits before it repeats a finished request. It makes the flood use memory instead of CPU time.
 	floodPause = time.Second
 )
 

@@ -35,8 +35,7 @@ const (
 	patience = 3 * time.Minute
 	// editPeriod is the time between two changes to Echoes.
 	editPeriod = 200 * time.Millisecond
-	// echoes is the number of Echoes. It is large, so that a leader that lost the lease still sends writes while some Echoes wait for lost
-	// requests.
+	// echoes is the number of Echoes: enough for a leader that lost the lease to send writes while some Echoes wait for lost requests.
 	echoes = 20
 )
 

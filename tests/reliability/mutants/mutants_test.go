@@ -63,8 +63,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// TestEveryMutantIsOfToday checks that, for each known bug, the current code contains the text to replace and the names that the new text
-// uses.
+// TestEveryMutantIsOfToday checks that, for each known bug, the code contains the text to replace and the names that the new text uses.
 func TestEveryMutantIsOfToday(t *testing.T) {
 	all := declarations(t)
 	for _, m := range mutants() {
@@ -90,8 +89,7 @@ func unknownNames(file, expression string) []string {
 	return unknown
 }
 
-// change returns the change that a known bug makes. Exactly one declaration must have the name that the mutant specifies, and contain the
-// old text, exactly once.
+// change returns the change that a known bug makes. Exactly one declaration must have the specified name, and contain the old text once.
 func (m mutant) change(t *testing.T, all []declaration) change {
 	t.Helper()
 	g := NewWithT(t)

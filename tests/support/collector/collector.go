@@ -1,5 +1,4 @@
-// Package collector implements an OpenTelemetry collector for tests. The collector stores requests that it receives over OTLP/HTTP with
-// protobuf encoding.
+// Package collector implements an OpenTelemetry collector for tests. It stores requests received over OTLP/HTTP with protobuf encoding.
 package collector
 
 import (

@@ -1,6 +1,5 @@
-// Package consoleform tests the operator's bundle and its quick start against the OpenShift console's rules. A function that implements such a
-// rule names its source: a file below frontend/packages in github.com/openshift/console as of August 2026, or in a library that the console
-// uses.
+// Package consoleform tests the operator's bundle and its quick start against the OpenShift console's rules. A rule's function names its
+// source: a file below frontend/packages in github.com/openshift/console as of August 2026, or in a library that the console uses.
 package consoleform
 
 import (

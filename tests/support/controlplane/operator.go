@@ -23,8 +23,7 @@ const (
 	OperatorUser = "echo-operator-test"
 )
 
-// GrantOperatorsRole grants the operator exactly the permissions in its roles. The config argument is the directory that contains the
-// manifests.
+// GrantOperatorsRole grants the operator exactly the permissions in its roles. config is the directory with the manifests.
 func GrantOperatorsRole(ctx context.Context, c client.Client, config string) error {
 	for _, file := range []string{"role.yaml", "node_reader_role.yaml", "gateway_reader_role.yaml"} {
 		role, err := Manifest(filepath.Join(config, "rbac", file), &rbacv1.ClusterRole{})

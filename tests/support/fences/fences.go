@@ -1,5 +1,4 @@
-// Package fences reads the fenced commands in the documentation. Test suites run these commands, and a check verifies that the suites run
-// each command.
+// Package fences reads the fenced commands in the documentation. Test suites run them, and a check verifies that each is run.
 package fences
 
 import (
@@ -44,8 +43,7 @@ func Parse(page string) []Fence {
 	return all
 }
 
-// HasCommands reports whether a fence contains commands. A fence with commands contains a script, or a terminal session in which "$ "
-// precedes each command.
+// HasCommands reports whether a fence contains commands: a script, or a terminal session in which "$ " precedes each command.
 func (f *Fence) HasCommands() bool {
 	return slices.Contains([]string{"sh", "bash", "console", "shell"}, f.Language) || f.isSession()
 }
@@ -84,8 +82,7 @@ func Section(page, heading string) []Fence {
 // Step is a script and the output that the page shows for the script. The output may be empty.
 type Step struct{ Commands, Output string }
 
-// Steps returns the commands in all fences without a "not run" mark. Each step includes the output that the session or the next fence
-// shows.
+// Steps returns the commands in all fences without a "not run" mark. Each step includes the output in the session or the next fence.
 func Steps(all []Fence) []Step {
 	var steps []Step
 	for i, f := range all {
@@ -118,9 +115,8 @@ func cutCommand(session string) (command, output string) {
 	}
 }
 
-// Missing returns the first line of output that the page shows but the step did not print, or "" if there is none. Missing accepts any
-// addresses, times, versions, identifiers, and generated pod names, because they differ between runs. "..." on the page stands for omitted
-// text.
+// Missing returns the first line of output that the page shows but the step did not print, or "" if there is none. It accepts any
+// addresses, times, versions, identifiers, and generated pod names, which differ between runs. "..." on the page stands for omitted text.
 func (s *Step) Missing(output string) string {
 	for line := range strings.Lines(s.Output) {
 		line = strings.TrimSpace(line)

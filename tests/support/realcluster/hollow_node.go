@@ -60,8 +60,7 @@ func StartHollowKubelet(ctx context.Context) *gexec.Session {
 	return session
 }
 
-// WebPod returns an application's pod. If an Echo's name is given, the pod requests a companion from that Echo. The pod stops immediately
-// on SIGTERM.
+// WebPod returns an application's pod, which stops immediately on SIGTERM. Given an Echo's name, the pod requests a companion from it.
 func WebPod(namespace, name, echo string) *corev1.Pod {
 	labels := map[string]string{"app": "web"}
 	if echo != "" {

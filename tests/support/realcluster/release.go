@@ -14,8 +14,7 @@ import (
 	"github.com/echo-operator/echo-operator/tests/support/fences"
 )
 
-// WaitTimeout is the kubectl flag that limits how long kubectl waits. Operations that take seconds on an idle machine may take minutes on a
-// busy machine.
+// WaitTimeout is the kubectl flag that limits how long kubectl waits. What takes seconds on an idle machine may take minutes on a busy one.
 const WaitTimeout = "--timeout=3m"
 
 // ReleasedVersion returns the version of the throwaway release with the given index. tools/release/throwaway builds these releases.

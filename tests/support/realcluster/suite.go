@@ -15,9 +15,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// RunClusterSpecs runs the specs in a suite that uses a cluster. Gomega's Eventually waits for no longer than the timeout, and polls at the
-// interval. The make target sets IMAGES. Without IMAGES, the suite is skipped, because `go test ./...` must not change the cluster that a
-// kubeconfig selects.
+// RunClusterSpecs runs a suite's specs in a cluster. Gomega's Eventually waits no longer than the timeout, and polls at the interval. The
+// make target sets IMAGES. Without it, the suite is skipped, because `go test ./...` must not change the cluster that a kubeconfig selects.
 func RunClusterSpecs(t *testing.T, suite, target string, timeout, interval time.Duration) {
 	t.Helper()
 	if os.Getenv("IMAGES") == "" {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// describe completes the descriptions of an owned kind. It sorts its resources and inserts additional spec descriptors. It also converts
-// descriptions that start with the field's name, as in Go documentation, to help texts. Help texts refer to other fields by the names that
-// the console shows.
+// describe completes the descriptions of an owned kind. It sorts its resources and adds spec descriptors. It also converts descriptions
+// that start with the field's name, as in Go documentation, to help texts, which refer to other fields by their names in the console.
 func describe(kind object, more []any) error {
 	sortResources(at[[]any](kind, "resources"))
 	for _, one := range more {
@@ -69,8 +68,7 @@ func withNames(text, group string, names map[string]string) string {
 	return field.ReplaceAllStringFunc(text, func(found string) string { return cmp.Or(names[group+found], names[found], found) })
 }
 
-// readable returns a field's description without the field's name and the verb: "replicas is the number of pods." becomes "The number of
-// pods."
+// readable returns a field's description without the name and the verb: "replicas is the number of pods." becomes "The number of pods."
 func readable(field, description string) string {
 	text, found := strings.CutPrefix(description, field+" ")
 	if !found {

@@ -19,8 +19,7 @@ func printInstaller(out io.Writer, bundle, extension, namespace string) error {
 	cluster := []any{object{"apiGroups": []string{"olm.operatorframework.io"}, "resources": []string{"clusterextensions/finalizers"},
 		"resourceNames": []string{extension}, "verbs": []string{"update"}}}
 	cluster = append(cluster, manage("apiextensions.k8s.io", "CustomResourceDefinition", names)...)
-	// OLM generates role names that contain a hash, which changes with each version. The API server rejects roles that grant more permissions
-	// than the installer has.
+	// OLM's role names have a hash that changes with each version. The API server rejects roles that grant more than the installer has.
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		cluster = append(cluster, manage("rbac.authorization.k8s.io", kind, nil)...)
 	}
@@ -95,8 +94,7 @@ func contents(folder string) ([]any, map[string][]string, error) {
 }
 
 // manage returns the rules that allow creating, changing and deleting objects. If the kind has names, getting, changing and deleting
-// objects is limited to these names. Creation cannot be limited to names, because the API server does not know the object's name when it
-// authorizes the request.
+// objects is limited to these names. Creation cannot be limited to names, because the API server does not know the name at authorization.
 func manage(group, kind string, names map[string][]string) []any {
 	if len(names[kind]) == 0 {
 		return []any{rule(group, kind, "create", "list", "watch", "get", "update", "patch", "delete")}

@@ -50,8 +50,7 @@ func run(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// compile compiles the .proto files in a directory. The files must not import other files, because newRequest does not add imported files
-// to the request.
+// compile compiles a directory's .proto files. They must not import others, because newRequest does not add imports to the request.
 func compile(ctx context.Context, folder string) (linker.Files, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.proto"))
 	if err != nil {

@@ -3,8 +3,7 @@
 //
 // usage: olm-manifests MODULE VERSION FOLDER <VALUES
 //
-// MODULE is the folder that contains OLM's module. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to
-// FOLDER/templates.
+// MODULE is the folder with OLM's module. The CustomResourceDefinitions are written to FOLDER/crds, all other objects to FOLDER/templates.
 package main
 
 import (
