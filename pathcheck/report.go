@@ -93,6 +93,9 @@ func (r *Report) finish(expectations []Expectation) {
 			isLeast := strings.HasPrefix(fact.Value, ">") || by != nil && by.Value == probe.None // the limit is not known, but is no lower
 			if isLeast && (each.Operator == verdict.AtLeast && !result.OK || each.Operator == verdict.AtMost && result.OK) {
 				result = Result{Expectation: each, Reason: "the run tested no more than " + strings.TrimPrefix(fact.Value, ">")}
+			} else if !result.OK && each.Operator == verdict.AtLeast && each.Met(fact.Refused) &&
+				!(Expectation{Operator: verdict.AtLeast, Values: []string{fact.Refused}}).Met(each.Values[0]) {
+				result = Result{Expectation: each, Reason: "the run tests nothing between " + fact.Value + " and " + fact.Refused}
 			}
 		} else {
 			result.Reason = r.whyUnknown(each.Fact)
@@ -106,7 +109,7 @@ func (r *Report) finish(expectations []Expectation) {
 func (r *Report) whyUnknown(fact string) string {
 	whole, _, _ := strings.Cut(fact, "[")
 	examiner := groupOf(whole)
-	for _, name := range []string{fact, whole, examiner} {
+	for _, name := range []string{fact, whole, examiner, "path"} {
 		if i := slices.IndexFunc(r.NotTested, func(n NotTested) bool { return n.Name == name }); i >= 0 {
 			return r.NotTested[i].Reason
 		}

@@ -131,11 +131,12 @@ func TestReport_finish(t *testing.T) {
 		}
 	}
 	r := &Report{Facts: []probe.Fact{probe.NewFact("timeouts.response", ">30s", "", ""), probe.NewFact("body.max", "16Mi", "", ""),
-		probe.NewFact("body.max.by", probe.None, "", "")}}
+		probe.NewFact("body.max.by", probe.None, "", ""), {Name: "request.url.size", Value: "4Ki", Refused: "8Ki"}}}
 	const timeouts, sizes = "the run tested no more than 30s", "the run tested no more than 16Mi"
 	for text, want := range map[string]Result{"timeouts.response>=30s": {OK: true}, "timeouts.response<=20s": {}, "body.max>=16Mi": {OK: true},
 		"timeouts.response>=60s": {Reason: timeouts}, "timeouts.response<=60s": {Reason: timeouts}, "body.max>=20Mi": {Reason: sizes},
-		"body.max<=20Mi": {Reason: sizes}, "body.max<=10Mi": {}, "body.max=16Mi": {OK: true}} {
+		"body.max<=20Mi": {Reason: sizes}, "body.max<=10Mi": {}, "body.max=16Mi": {OK: true}, "request.url.size>=4Ki": {OK: true},
+		"request.url.size>=5Ki": {Reason: "the run tests nothing between 4Ki and 8Ki"}, "request.url.size>=8Ki": {}, "request.url.size>=8192": {}, "request.url.size<=4Ki": {OK: true}} {
 		e, err := verdict.ParseExpectation(text)
 		if r.Expected = nil; err != nil {
 			t.Fatal(err)
@@ -145,10 +146,11 @@ func TestReport_finish(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
-	both := &Report{Facts: []probe.Fact{probe.NewFact("request.method", probe.Changed, "", "")}}
+	both := &Report{Facts: []probe.Fact{probe.NewFact("request.method", probe.Changed, "", "")},
+		NotTested: []probe.NotTested{{Name: "path", Reason: "of the run"}}}
 	both.finish([]Expectation{expect("body.max", "1Mi"), expect("request.method", probe.Kept)})
-	if both.ExitCode() != 1 {
-		t.Errorf("an unmet and an unknown expectation: the exit code is %d", both.ExitCode())
+	if both.ExitCode() != 1 || both.Expected[0].Reason != "of the run" {
+		t.Errorf("an unmet and an unknown expectation: %+v, the exit code is %d", both.Expected, both.ExitCode())
 	}
 }
 

@@ -103,7 +103,12 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		isLarge := len(o.Groups) > 0 || slices.ContainsFunc(o.Expect, func(e Expectation) bool { return strings.HasPrefix(e.Fact, "body.max") })
 		path := group{name: "path", alone: probe.ConcludePath, needs: probe.Nothing}
 		left, factor := engine.Afford(ctx, wire.MaxRequests-c.Limits.Sent())
-		runGroups(ctx, append(o.affordable(chosen, report, k, left, factor), path), report, func() *probe.Group {
+		all := o.affordable(chosen, report, k, left, factor)
+		at := len(all)
+		if at > 0 && all[at-1].name == "outlierDetection" { // after it, pods may be missing
+			at--
+		}
+		runGroups(ctx, slices.Insert(all, at, path), report, func() *probe.Group {
 			return &probe.Group{Client: c, Do: c.Do, Engine: engine, Known: k, CA: o.CA, Large: isLarge}
 		})
 	}

@@ -50,6 +50,12 @@ func limitCases() []truthCase {
 		_, _ = io.Copy(io.Discard, r.Body)
 		pageOf(http.StatusRequestEntityTooLarge)(w, r)
 	}
+	page431 := func(r *http.Response) error {
+		if r.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
+			setBody(r, nil)
+		}
+		return nil
+	}
 	resetAt := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.CopyN(io.Discard, r.Body, 8<<20)
 		reset(w, r)
@@ -61,12 +67,10 @@ func limitCases() []truthCase {
 		{name: "headers of the proxy use up the Echo's limit", request: set("X-Amzn-Oidc-Data", strings.Repeat("x", 9<<10)),
 			truth: truths{"request.headers.size": "12Ki..22Ki", "request.headers.added": "X-Amzn-Oidc-Data", "client.removable": "not found"},
 			shown: "request.headers.size request.headers.size.by"},
-		{name: "a page for 431", response: func(r *http.Response) error {
-			if r.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
-				setBody(r, nil)
-			}
-			return nil
-		}, truth: truths{"request.headers.size.by": "unknown", "request.headers.number.by": "*"}, vague: true}, // so that any value is false
+		{name: "headers of the proxy use up the Echo's limit, and a page for 431", request: set("X-Amzn-Oidc-Data", strings.Repeat("x", 9<<10)),
+			response: page431, truth: truths{"request.headers.size": "12Ki..22Ki", "request.headers.size.by": "unknown",
+				"request.headers.number.by": "*", "request.headers.added": "X-Amzn-Oidc-Data", "client.removable": "not found"}, vague: true},
+		{name: "a page for 431", response: page431, truth: truths{"request.headers.size.by": "unknown", "request.headers.number.by": "*"}, vague: true}, // so that any value is false
 		{name: "headers are cut at 3000 bytes", request: eachField(func(name string, values []string) (string, []string) {
 			return name, append([]string{values[0][:min(len(values[0]), 3000)]}, values[1:]...)
 		}), truth: truths{"request.headers.size": "1Ki..3000", "request.headers.size.by": "proxy"}},
@@ -456,6 +460,16 @@ func retryCases() []truthCase {
 			truth: truths{"timeouts.response": "24s..26s", "loadBalancing.pods": "3", "loadBalancing.affinity": "none"}, vague: true},
 		{name: "the proxy waits 12 s for each of 3 pods", pods: 3, pick: inTurn, transport: waits(12*time.Second, again(2, timedOut)),
 			truth: truths{"timeouts.response": "11s..13s", "loadBalancing.pods": "3", "loadBalancing.affinity": "none"}},
+		{name: "the proxy waits 4 s for each attempt, and 10 s for all", pods: 3, pick: inTurn, transport: waits(4*time.Second, again(2, timedOut)),
+			truth: truths{"timeouts.response": "unknown", "loadBalancing.pods": "3", "loadBalancing.affinity": "none"}, vague: true,
+			around: wrap(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if r.Method == http.MethodGet { // bodies take time
+					ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+					defer cancel()
+					r = r.WithContext(ctx)
+				}
+				next.ServeHTTP(w, r)
+			})},
 	}
 }
 
@@ -511,23 +525,26 @@ func balancingCases() []truthCase {
 			})},
 		{name: "keep-alive is refused", truth: truths{"loadBalancing.keepAlive": "no|refused 429"}, around: instead(keepAlive,
 			func(r *http.Request) bool { return r.Header.Get("Connection") == "keep-alive" })},
-		{name: "a pod is ejected after 3 failures", pods: 3, transport: ejecting(3, 1),
+		{name: "a pod is ejected after 3 failures", pods: 3, transport: ejecting(3, 1, inTurn),
 			truth: merge(spread("3", "none"), truths{"outlierDetection": "1"})},
-		{name: "all pods are ejected after 5 failures", pods: 2, transport: ejecting(5, 2),
+		{name: "all pods are ejected after 5 failures", pods: 2, transport: ejecting(5, 2, inTurn),
 			truth: merge(spread("2", "none"), truths{"outlierDetection": "all|2"})},
+		{name: "the only pod that the client uses is ejected", pods: 2, transport: ejecting(5, 1, func(*bench, *http.Request) int { return 0 }),
+			truth: truths{"outlierDetection": "1"}},
 	}
 }
 
-// ejecting sends requests to the pods in turn, and none to a pod after some consecutive failures. It ejects a limited number of pods.
-func ejecting(failures, most int) func(*bench, *http.Transport) http.RoundTripper {
+// ejecting sends no requests to a pod after some consecutive failures. It ejects a limited number of pods.
+func ejecting(failures, most int, pick func(*bench, *http.Request) int) func(*bench, *http.Transport) http.RoundTripper {
 	return func(b *bench, t *http.Transport) http.RoundTripper {
 		var mutex sync.Mutex
 		failed, ejected := map[string]int{}, map[string]bool{}
 		choose := func() string {
 			mutex.Lock()
 			defer mutex.Unlock()
-			for range b.pods {
-				if pod := b.pods[b.next(ofProxy)%len(b.pods)]; !ejected[pod] {
+			start := pick(b, nil)
+			for i := range b.pods {
+				if pod := b.pods[(start+i)%len(b.pods)]; !ejected[pod] {
 					return pod
 				}
 			}

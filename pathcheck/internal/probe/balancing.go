@@ -61,7 +61,7 @@ func ExamineLoadBalancing(ctx context.Context, g *Group) error {
 	peers := map[string]int{}
 	for _, each := range g.Known.Samples {
 		if each.Description != nil && each.Description.Client.RemoteAddress != "" {
-			peers[each.Description.Client.RemoteAddress]++
+			peers[each.Claims.Server+each.Description.Client.RemoteAddress]++ // connections to different pods can have the same port
 		}
 	}
 	if total(peers) < len(g.Known.Samples) {

@@ -168,7 +168,7 @@ func bodyLadder(large, query bool) ladder {
 	if large && query { // the Echo reports the digest of larger bodies only if the query requests it
 		all = append(all, 10<<20, largestBody)
 	}
-	return ladder{"body.max", "body.max.by", all, formatSize, 0, true,
+	return ladder{"body.max", "body.max.by", all, formatSize, 0, nil, true,
 		func(size int) *wire.Request {
 			path := choose(size > describedBody, "/-/body?digest", PlainPath)
 			return &wire.Request{Method: "POST", Path: path, Body: wire.Filler(size), Timeout: wire.LongTimeout,

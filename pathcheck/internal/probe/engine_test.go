@@ -136,7 +136,11 @@ func TestGroup_perform_reasons(t *testing.T) {
 		want    string
 	}{
 		"responses differ": {alternating, func(*experiment) {}, "responses differ: a (2), b (2)"},
-		"a slow path":      {silent, func(x *experiment) { x.large = true }, "slow path"},
+		"no memory": {func() (*wire.Response, error) {
+			return &wire.Response{Proven: true, Body: []byte("a"), Claims: &proof.Claims{Status: 503,
+				Fields: map[string]string{"Retry-After": proof.FieldDigest([]string{"1"})}}}, nil
+		}, func(x *experiment) { x.once = true }, "the Echo is out of memory"},
+		"a slow path": {silent, func(x *experiment) { x.large = true }, "slow path"},
 	} {
 		g, x := quiet.experimentOn(c.outcome)
 		c.change(&x)

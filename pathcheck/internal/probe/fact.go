@@ -24,6 +24,7 @@ type Fact struct {
 	Value    string `json:"value"`              // such as kept; printable ASCII, for comparisons
 	Sent     string `json:"sent,omitempty"`     // what was sent to determine the value
 	Received string `json:"received,omitempty"` // what was received
+	Refused  string `json:"-"`                  // the next larger value that was tried, which was refused
 	Meaning  string `json:"meaning"`
 	Mark     string `json:"mark,omitempty"`   // good or bad; empty if neutral
 	Detail   bool   `json:"detail,omitempty"` // the fact differs between runs or matters little, so --output=expect omits it

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func (g *Group) Add(facts ...Fact) {
 	}
 }
 
-// part is a part of a group.
+// part examines some of the facts of a group.
 type part func(context.Context, *Group) error
 
 // Each examines the parts of a group at the same time.
@@ -299,6 +300,9 @@ func (g *Group) perform(ctx context.Context, x experiment) (result, error) {
 	return result{"", "errors: " + describeCounts(t.refusals), t.lost}, nil
 }
 
+// outOfMemory is the reason for an unknown fact if the Echo has too little memory for a request.
+const outOfMemory = "the Echo is out of memory"
+
 // longRefusal is how long a refusal takes at least if waiting for each of several would take too long.
 const longRefusal = 5 * time.Second
 
@@ -316,12 +320,20 @@ type trial struct {
 // needed returns how many equal refusals show a property of the path.
 func (t *trial) needed() int { return t.engine.needed(max(1, t.requests)) }
 
+// valueOf returns what a response shows, unless the Echo had too little memory for the request.
+func (t *trial) valueOf(o Outcome) (value, received string) {
+	if c := o.Claims; c != nil && c.Status == http.StatusServiceUnavailable && c.Fields["Retry-After"] == proof.FieldDigest([]string{"1"}) {
+		return "", outOfMemory
+	}
+	return t.read(o)
+}
+
 // consider adds the outcome of a probe. It returns the result so far, and whether no other outcome is needed.
 func (t *trial) consider(o Outcome) (r result, isDone bool) {
 	if o.Arrived() || o.rejected() && t.rejects {
 		t.engine.record(1, total(t.refusals)) // errors caused the earlier refusals
 		clear(t.refusals)
-		value, received := t.read(o)
+		value, received := t.valueOf(o)
 		t.last, t.lost = result{value, received, o}, Outcome{}
 		if t.shown[value]++; value != "" && total(t.shown) == 4 {
 			return result{"", "responses differ: " + describeCounts(t.shown), o}, true

@@ -59,6 +59,8 @@ func decideUnary(o Outcome) (value, received string) {
 		return No, "a request that is not a gRPC call"
 	case status == "":
 		return "no trailers", "a response without grpc-status"
+	case status == "8": // RESOURCE_EXHAUSTED
+		return "", outOfMemory
 	case status != "0" || !bytes.Contains(o.Body, []byte("pathcheck")):
 		return Changed, "grpc-status: " + status
 	}

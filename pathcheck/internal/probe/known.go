@@ -40,8 +40,7 @@ const PlainPath = "/pathcheck"
 // Nothing is the requirement of a group that can always be tested.
 func Nothing(*Known) string { return "" }
 
-// Descriptions is the requirement of a group that needs responses to describe requests. It returns the reason why the group cannot be
-// tested, or "".
+// Descriptions is the requirement of a group that needs responses to describe requests. It returns why the group cannot be tested, or "".
 func Descriptions(k *Known) string {
 	a := k.Plain
 	switch {
@@ -177,8 +176,7 @@ func Meet(ctx context.Context, c *wire.Client, e *Engine) (*Known, error) {
 	}
 	if a.Description == nil || !strings.HasSuffix(a.Description.PathOnly(), PlainPath) {
 		r, err := g.perform(ctx, experiment{probe: wire.Request{Path: "/-/body"}, read: func(o Outcome) (string, string) {
-			isOwn := o.Claims.Status == http.StatusServiceUnavailable || hasType(o.Response, "application/octet-stream")
-			return choose(isOwn, Yes, No), "" // the Echo may be out of memory
+			return choose(hasType(o.Response, "application/octet-stream"), Yes, No), ""
 		}})
 		if err != nil {
 			return k, err
@@ -279,8 +277,7 @@ func SilenceOf(ctx context.Context, err error, service string) verdict.Silence {
 }
 
 // silentPart returns the part of the path that was silent during a request: the resolver or the address. A refused connection counts as a
-// response from a server, but not as a response from a resolver. An address is also silent if packets have no route to it or may not reach
-// it.
+// response from a server, but not from a resolver. An address is also silent if packets have no route to it or may not reach it.
 func silentPart(err error) verdict.Silence {
 	var dns *net.DNSError
 	var op *net.OpError

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,19 +19,38 @@ type ladder struct {
 	fact, by string
 	sizes    []int
 	text     func(size int) string
-	own      int  // the largest size that the Echo accepts; 0 if it accepts all
-	slow     bool // whether large sizes take long, so that the search begins with the smallest
-	request  func(size int) *wire.Request
+	own      int // the largest size that the Echo accepts if the path adds no headers; 0 if it accepts all
+	// usedUp reports whether a size, together with the headers of a plain request, exceeds the Echo's limit. It can be nil.
+	usedUp  func(size int, plain http.Header) bool
+	slow    bool // whether large sizes take long, so that the search begins with the smallest
+	request func(size int) *wire.Request
 }
 
 func headerLadders() []ladder {
 	return []ladder{
 		{"request.headers.size", "request.headers.size.by",
-			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10}, formatSize, 31 << 10, false,
+			[]int{1 << 10, 2 << 10, 4 << 10, 8 << 10, 12 << 10, 16 << 10, 24 << 10, 31 << 10, 48 << 10, 63 << 10}, formatSize, 31 << 10,
+			func(size int, plain http.Header) bool {
+				for name, values := range plain {
+					for _, value := range values {
+						length := len(value)
+						_, redacted, _ := strings.Cut(value, "[redacted: ")
+						_, _ = fmt.Sscanf(redacted, "%d bytes", &length) // unchanged if the value is not redacted
+						size += len(name+": \r\n") + length
+					}
+				}
+				return size > 32<<10-512 // the rest is for the request line and the name of the header
+			}, false,
 			func(size int) *wire.Request {
 				return &wire.Request{Path: PlainPath, Fields: wire.Fields("X-Pathcheck-Size", strings.Repeat("x", size))}
 			}},
-		{"request.headers.number", "request.headers.number.by", []int{20, 40, 60, 80, 100}, strconv.Itoa, 80, false,
+		{"request.headers.number", "request.headers.number.by", []int{20, 40, 60, 80, 100}, strconv.Itoa, 80,
+			func(size int, plain http.Header) bool {
+				for _, values := range plain {
+					size += len(values)
+				}
+				return size > 100
+			}, false,
 			func(size int) *wire.Request {
 				fields := make([]wire.Field, size)
 				for i := range fields {
@@ -37,7 +58,7 @@ func headerLadders() []ladder {
 				}
 				return &wire.Request{Path: PlainPath, Fields: fields}
 			}},
-		{"request.url.size", "request.url.size.by", []int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10}, formatSize, 7 << 10, false,
+		{"request.url.size", "request.url.size.by", []int{1 << 10, 2 << 10, 4 << 10, 7 << 10, 8 << 10}, formatSize, 7 << 10, nil, false,
 			func(size int) *wire.Request { return &wire.Request{Path: PlainPath + "/" + strings.Repeat("x", size)} }},
 	}
 }
@@ -105,6 +126,8 @@ func (g *Group) climb(ctx context.Context, l ladder) error {
 // confirm determines whether a size that was refused once arrives. If it does not, confirm adds the facts about the limit.
 func (g *Group) confirm(ctx context.Context, l ladder, low, high int) (arrived bool, err error) {
 	r, err := g.perform(ctx, l.experiment(low, high))
+	isOwn := low >= 0 && (l.sizes[low] == l.own ||
+		l.sizes[low] < l.own && l.usedUp != nil && l.usedUp(l.sizes[high], g.plainHeaders()))
 	switch {
 	case err != nil, r.value == Kept:
 		return err == nil, err
@@ -113,13 +136,22 @@ func (g *Group) confirm(ctx context.Context, l ladder, low, high int) (arrived b
 	case low < 0 && !r.outcome.Arrived(): // the size does not matter
 		value, received := refusedBy(r.outcome)
 		g.Add(NewFact(l.fact, value, l.text(l.sizes[high]), received))
-	case r.value == byProxy && low >= 0 && l.sizes[low] == l.own: // the Echo may have refused the size, and a proxy may have replaced its response
+	case r.value == byProxy && isOwn: // the Echo may have refused the size, and a proxy may have replaced its response
 		g.Add(l.decide(low, r.value, r.received)[0])
 		g.Unknown(l.by, "the Echo refuses "+l.text(l.sizes[high])+", too")
 	default:
 		g.Add(l.decide(low, r.value, r.received)...)
 	}
 	return false, nil
+}
+
+// plainHeaders returns the headers of a plain request that the Echo received, including the user's headers.
+func (g *Group) plainHeaders() http.Header {
+	headers := maps.Clone(g.Known.Plain.Description.Headers)
+	for _, own := range g.Headers {
+		headers.Add(own.Name, own.Value)
+	}
+	return headers
 }
 
 func (g *Group) unknownLimit(l ladder, reason string) error {
@@ -153,18 +185,19 @@ func (l *ladder) experiment(low, high int) experiment {
 	return x
 }
 
-// decide returns the facts for the largest size that arrived. If a larger size was refused, refusal is the reason.
+// decide returns the facts about a limit. low is the index of the largest size that arrived. If a larger size was refused, refusal is the
+// reason.
 func (l *ladder) decide(low int, by, refusal string) []Fact {
 	largest := 0
 	if low >= 0 {
 		largest = l.sizes[low]
 	}
-	sent, received := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all"
+	sent, received, refused := "up to "+l.text(l.sizes[len(l.sizes)-1]), "all", ""
 	if refusal != "" {
-		received = l.text(largest) + "; " + l.text(l.sizes[low+1]) + " is refused: " + refusal
+		refused = l.text(l.sizes[low+1])
+		received = l.text(largest) + "; " + refused + " is refused: " + refusal
 	}
-	return []Fact{
-		NewFact(l.fact, l.text(largest), sent, received),
-		Detail(NewFact(l.by, by, sent, received)),
-	}
+	fact := NewFact(l.fact, l.text(largest), sent, received)
+	fact.Refused = refused
+	return []Fact{fact, Detail(NewFact(l.by, by, sent, received))}
 }

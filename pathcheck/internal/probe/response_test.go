@@ -98,6 +98,8 @@ func TestDecideUnary(t *testing.T) {
 	expectText(t, "no trailers", valueOf(decideUnary(call)), "no trailers")
 	call.Trailers.Set("Grpc-Status", "2")
 	expectText(t, "another status", valueOf(decideUnary(call)), Changed)
+	call.Trailers.Set("Grpc-Status", "8")
+	expectText(t, "no memory", valueOf(decideUnary(call)), "")
 	call.Trailers.Set("Grpc-Status", "0")
 	expectText(t, "a call", valueOf(decideUnary(call)), Yes)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 
@@ -130,14 +131,19 @@ func ExamineOutlierDetection(ctx context.Context, g *Group) error {
 	if refused[refusedByCache] > 0 {
 		return g.conclude(x, result{received: describeRefusal(refusedByCache)}, nil)
 	}
+	gone := len(before) - len(after)
+	if g.Known.Plain.Description != nil { // it names the pod, as the later responses do
+		maps.DeleteFunc(before, func(pod string, _ int) bool { return after[pod] > 0 })
+		gone = len(before)
+	}
 	value, received := None, fmt.Sprintf("%d requests: %d arrived at %d pods", requests, total(after), len(after))
 	switch needed := g.Engine.needed(1); {
 	case len(after) == 0 && needed <= requests:
 		value, received = "all", "no more responses from the Echo"
 	case total(refused) > 0 && !g.Engine.explains(total(refused), requests):
 		value, received = "some responses", received+"; "+describeCounts(refused)
-	case len(after) < len(before):
-		value = strconv.Itoa(len(before) - len(after))
+	case gone > 0:
+		value = strconv.Itoa(gone)
 	}
 	return g.conclude(x, result{value: value, received: received}, nil)
 }

@@ -59,6 +59,8 @@ func ExamineWebSocket(ctx context.Context, g *Group) error {
 				return "", "the WebSocket did not open again: " + describeRefusal(o.Refusal)
 			case wire.RefusalOf(o.WebSocket.Lost) == wire.TimedOut:
 				return "", "slow path: no such message in time"
+			case websocket.CloseStatus(o.WebSocket.Lost) == websocket.StatusTryAgainLater:
+				return "", outOfMemory
 			}
 			return "lost at " + sizeText(o.WebSocket.Size), "no such message: " + wire.RefusalOf(o.WebSocket.Lost)
 		}})
@@ -80,8 +82,7 @@ func exchangeMessage(ctx context.Context, c *websocket.Conn, data []byte) error 
 }
 
 // openWebSocket opens a WebSocket and exchanges messages. A proxy may write the response to the handshake itself, so that the first message
-// also proves that the Echo has received the handshake. The library checks the response. The URL is a placeholder, because the group knows
-// the address.
+// also proves that the Echo received the handshake. The library checks the response. The URL is a placeholder: the group knows the address.
 func (g *Group) openWebSocket(ctx context.Context) (*wire.Response, error) {
 	h := &webSocketHandshake{group: g}
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: h}, Subprotocols: []string{"pathcheck"}}
@@ -124,8 +125,7 @@ type webSocketHandshake struct {
 	response *wire.Response // nil if there was no response
 }
 
-// RoundTrip implements http.RoundTripper. If the response rejects the handshake, RoundTrip returns an error so that the library does not
-// follow redirects.
+// RoundTrip implements http.RoundTripper. It makes a rejection of the handshake an error, so that the library does not follow redirects.
 func (h *webSocketHandshake) RoundTrip(r *http.Request) (*http.Response, error) {
 	fields := wire.Fields("Connection", "Upgrade", "Upgrade", "websocket")
 	for _, name := range []string{"Sec-WebSocket-Version", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol"} {
