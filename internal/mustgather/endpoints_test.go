@@ -89,7 +89,8 @@ func TestToken_requestedForMetricsAccount(t *testing.T) {
 	}
 }
 
-// TestReadLogs reads two Echoes from separate pages of a list: one runs the operator's echo server, and the other runs another image.
+// TestReadLogs reads two Echoes from separate pages of a list: one runs the operator's echo server, and the other runs another image. The
+// log also contains a value of an Echo in a namespace that is not requested.
 func TestReadLogs(t *testing.T) {
 	echo := `{"apiVersion": "example.com/v1", "kind": "Echo", "metadata": {"namespace": "team", "name": %q},
 		"spec": {"image": %q, "args": ["canary-4711"]}, "status": {"phase": "Ready"}}`
@@ -105,24 +106,26 @@ func TestReadLogs(t *testing.T) {
 		switch path := r.URL.Path; {
 		case path == "/version":
 			version136(w)
-		case path == "/apis/example.com/v1/echoes" && query.Get("continue") == "":
-			list(w, "more", fmt.Sprintf(echo, "own", ""))
 		case path == "/apis/example.com/v1/echoes":
+			list(w, "", strings.NewReplacer("4711", "0815", "team", "elsewhere").Replace(fmt.Sprintf(echo, "foreign", "")))
+		case path == "/apis/example.com/v1/namespaces/team/echoes" && query.Get("continue") == "":
+			list(w, "more", fmt.Sprintf(echo, "own", ""))
+		case path == "/apis/example.com/v1/namespaces/team/echoes":
 			list(w, "", fmt.Sprintf(echo, "other", "quay.io/other"))
-		case path == "/api/v1/pods" && query.Get("labelSelector") == childrenSelector:
+		case path == "/api/v1/namespaces/team/pods" && query.Get("labelSelector") == childrenSelector:
 			list(w, "", fmt.Sprintf(pod, "own", 1), fmt.Sprintf(pod, "other", 1), fmt.Sprintf(pod, "unknown", 0))
 		case path == "/api/v1/namespaces/team/pods/own-x/log" && query.Get("container") == "echo" && query.Get("tailLines") == "200":
-			_, _ = fmt.Fprintf(w, "previous=%s: canary-4711", query.Get("previous"))
+			_, _ = fmt.Fprintf(w, "previous=%s: canary-4711 canary-0815", query.Get("previous"))
 		case strings.HasSuffix(path, "/log"):
 			t.Errorf("%s was requested", r.URL)
 		default:
 			list(w, "")
 		}
-	})
+	}, "--namespace=team")
 	if err != nil {
 		t.Fatal(err, output)
 	}
-	for file, want := range map[string]string{"current.log": "previous=: <redacted>", "previous.log": "previous=true: <redacted>"} {
+	for file, want := range map[string]string{"current.log": "previous=: <redacted> <redacted>", "previous.log": "previous=true: <redacted> <redacted>"} {
 		if got := content(t, folder, filepath.Join("namespaces/team/pods/own-x/echo/echo/logs", file)); got != want {
 			t.Errorf("%s has %q", file, got)
 		}

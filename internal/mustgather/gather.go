@@ -26,8 +26,7 @@ import (
 	"github.com/echo-operator/echo-operator/internal/process"
 )
 
-// Run collects all data. It fails only if no object can be read, or if a file cannot be written. The output lists the data that could not be
-// read.
+// Run collects all data. It fails only if no object can be read, or if a file cannot be written. The output lists unreadable data.
 func Run(ctx context.Context, version string, arguments []string, getenv func(string) string, out io.Writer) error {
 	o, err := parse(version, arguments, getenv, out)
 	if err != nil {
@@ -155,6 +154,9 @@ func (g *gatherer) scope(others ...string) []string {
 }
 
 func (g *gatherer) readEchoes(ctx context.Context) {
+	if len(g.namespaces) > 0 { // the operator's log quotes Echoes in all namespaces
+		g.list(ctx, echoes, []string{""}, "", g.redactor.learn)
+	}
 	var all []*object
 	g.list(ctx, echoes, g.scope(), "", func(o *object) {
 		g.redactor.learn(o)
