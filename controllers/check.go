@@ -3,6 +3,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -128,6 +129,9 @@ func (r *CheckReconciler) ensure(ctx context.Context, echo *v1.Echo, check *v1.E
 	if refused != nil {
 		child.Desired, from = nil, r.Live // the cache does not hold a CronJob that lost its labels, but the CronJob still runs
 	}
+	if seen.Waits = errors.Is(refused, objects.ErrNoExternalURL); seen.Waits {
+		refused = nil
+	}
 	seen.Hash = objects.CheckHash(child)
 	_, seen.LacksProxy = objects.CheckProxy(echo, check, r.Proxies)
 	live, err := r.readOwned(ctx, from, echo, child)
@@ -230,7 +234,7 @@ func (r *CheckReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return requestsFor(pod.GetNamespace(), objects.EchoOf(pod))
 	}
 	return newController(mgr, "check").
-		Watches(&v1.Echo{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}, withChecks)).
+		Watches(&v1.Echo{}, &echoEvents{changed: func(client.Object) {}}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}, withChecks)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(echoOfCheck),
 			builder.WithPredicates(sinceStart(), updated(func(before, after *corev1.Pod) bool {
 				return !equality.Semantic.DeepEqual(before.Status, after.Status)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -122,6 +123,18 @@ func TestCheckReconciler_refusesCheck(t *testing.T) {
 		if _, err := run(); !errors.Is(err, reconcile.TerminalError(nil)) || !slices.Equal(w.Writes, []string{"patch status"}) {
 			t.Errorf("%s: the reconcile wrote %v: %v", name, w.Writes, err)
 		}
+	}
+}
+
+// TestCheckReconciler_waitsForExternalURL checks that a check whose URL may be allowed later has no CronJob, and that it needs no user.
+func TestCheckReconciler_waitsForExternalURL(t *testing.T) {
+	w := New(t, checkedEcho(func(e *v1.Echo) {
+		e.Spec.Gateway, e.Spec.Checks[0].URL, e.Status.ExternalURL = &v1.EchoGateway{Enabled: new(true)}, "https://shop.example.com/", ""
+		e.Status.Checks[0].Result = v1.CheckPassed
+	}))
+	reconcileChecks(t, w)
+	if got := w.Current(t).Status.Checks[0].Message; !strings.HasPrefix(got, "The Echo has no external URL yet.") || !slices.Equal(w.Writes, []string{"patch status"}) {
+		t.Errorf("the message is %q, and the writes are %v", got, w.Writes)
 	}
 }
 

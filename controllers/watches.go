@@ -45,7 +45,7 @@ func (r *EchoReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return log.WithValues("Echo", klog.KRef(r.Namespace, r.Name), "namespace", r.Namespace, "name", r.Name)
 	}
 	b := newController(mgr, "echo").WithLogConstructor(logOf)
-	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed},
+	b.Watches(&v1.Echo{}, &echoEvents{changed: r.Metrics.Echoes.Changed, delay: gatherPeriod},
 		builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, kind := range objects.Kinds(r.Gateways.Served) {
 		b.Watches(kind, gathered(echoOfChild), builder.WithPredicates(sinceStart()))
@@ -79,8 +79,7 @@ const (
 	byOwner = "metadata.ownerReferences.name"
 )
 
-// cachedPodsOf uses an index to select an Echo's cached pods and companions, because selecting them by labels would read all pods in the
-// namespace.
+// cachedPodsOf uses an index to select an Echo's cached pods and companions, because labels would require all pods of the namespace.
 func cachedPodsOf(echo *v1.Echo) client.ListOption { return client.MatchingFields{byEcho: echo.Name} }
 
 func podIndexes() map[string]client.IndexerFunc {
@@ -112,8 +111,7 @@ func echoChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, finalizers)
 }
 
-// sinceStart drops the events for objects that already existed when the process became the leader, because each existing Echo is reconciled
-// anyway.
+// sinceStart drops the events for objects that already existed when the process became the leader, which reconciles all Echoes anyway.
 func sinceStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
@@ -141,10 +139,13 @@ func requestsFor(namespace, name string) []reconcile.Request {
 type workQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // echoEvents queues Echoes, and calls a function for each Echo that is new or has a new spec. The event of a status write waits like an event
-// that affects only counts: otherwise, it would start a reconcile, which would write what has changed meanwhile, and so on.
+// that affects only counts: otherwise, it would start a reconcile, which would write what has changed meanwhile, and so on. If
+// reconciles of the Echo fail, the event of a write that changes only messages starts none: errors may contain times or port numbers, so that
+// each reconcile would write another message.
 type echoEvents struct {
 	handler.EnqueueRequestForObject
 	changed func(client.Object)
+	delay   time.Duration // after a status write
 }
 
 func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueue) {
@@ -157,13 +158,29 @@ func (h *echoEvents) Create(ctx context.Context, e event.CreateEvent, q workQueu
 func (h *echoEvents) Update(ctx context.Context, e event.UpdateEvent, q workQueue) {
 	before, after := e.ObjectOld.(*v1.Echo), e.ObjectNew.(*v1.Echo)
 	if before.UID == after.UID && before.Generation == after.Generation && !equality.Semantic.DeepEqual(before.Status, after.Status) {
-		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(after)}, gatherPeriod)
+		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(after)}
+		if q.NumRequeues(request) == 0 || !equality.Semantic.DeepEqual(withoutMessages(before), withoutMessages(after)) {
+			q.AddAfter(request, h.delay)
+		}
 		return
 	}
 	if before.Generation != after.Generation && after.DeletionTimestamp.IsZero() {
 		h.changed(after)
 	}
 	h.EnqueueRequestForObject.Update(ctx, e, q)
+}
+
+// withoutMessages returns the status of an Echo without its messages.
+func withoutMessages(echo *v1.Echo) v1.EchoStatus {
+	now := *echo.Status.DeepCopy()
+	now.Message = ""
+	for i := range now.Conditions {
+		now.Conditions[i].Message = ""
+	}
+	for i := range now.Checks {
+		now.Checks[i].Message = ""
+	}
+	return now
 }
 
 // gatherPeriod is how long events that affect only counts or the status wait, so that one status write covers several of them.

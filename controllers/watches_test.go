@@ -137,7 +137,7 @@ func TestEchoEvents(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			changes, q := 0, priorityqueue.New[reconcile.Request]("")
 			defer q.ShutDown()
-			c.happens(&echoEvents{changed: func(client.Object) { changes++ }}, q)
+			c.happens(&echoEvents{changed: func(client.Object) { changes++ }, delay: gatherPeriod}, q)
 			synctest.Wait()
 			NewWithT(t).Expect(changes).To(Equal(c.changes), name)
 			NewWithT(t).Expect(q.Len()).To(Equal(c.ready), name)
@@ -146,6 +146,31 @@ func TestEchoEvents(t *testing.T) {
 			NewWithT(t).Expect(q.Len()).To(Equal(1), name)
 		})
 	}
+}
+
+// TestEchoEvents_neverHastensRetry updates only messages in the status of an Echo whose reconcile has failed, and then the URL.
+func TestEchoEvents_neverHastensRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, request := priorityqueue.New[reconcile.Request](""), requestForEcho()
+		defer q.ShutDown()
+		q.AddRateLimited(request)
+		_, _ = q.Get()
+		q.Done(request)
+		with := func(message string) *v1.Echo {
+			return StoredEcho(func(e *v1.Echo) {
+				e.Status.Message, e.Status.Conditions = message, []metav1.Condition{{Message: message}}
+				e.Status.Checks = []v1.EchoCheckStatus{{Message: message}}
+			})
+		}
+		(&echoEvents{}).Update(t.Context(), event.UpdateEvent{ObjectOld: with("a"), ObjectNew: with("b")}, q)
+		<-time.NewTimer(gatherPeriod).C
+		synctest.Wait()
+		NewWithT(t).Expect(q.Len()).To(BeZero())
+		exposed := StoredEcho(func(e *v1.Echo) { e.Status.ExternalURL = "https://x" })
+		(&echoEvents{}).Update(t.Context(), event.UpdateEvent{ObjectOld: StoredEcho(), ObjectNew: exposed}, q)
+		synctest.Wait()
+		NewWithT(t).Expect(q.Len()).To(Equal(1))
+	})
 }
 
 func TestAffectsOnlyCounts(t *testing.T) {

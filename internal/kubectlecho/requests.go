@@ -77,7 +77,11 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	if err := read(ctx, c.from("api/v1", "pods").Param("labelSelector", labels.Set(service.Spec.Selector).String()), pods); err != nil {
 		return err
 	}
-	ready := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !receives(&pod) })
+	ready := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { // the Service sends requests only to the others
+		return !pod.DeletionTimestamp.IsZero() || !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	})
 	if !metav1.IsControlledBy(service, echo) || len(ready) == 0 {
 		return fmt.Errorf("the Service %[1]q has no ready pods, or does not belong to the Echo: '%[2]s status %[1]s' shows why", name, c.command)
 	}
@@ -100,15 +104,7 @@ func (c *cluster) test(ctx context.Context, name string, number int, scheme, pat
 	return cmp.Or(err, yes(failed == 0))
 }
 
-// receives reports whether a Service sends requests to a pod that it selects.
-func receives(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp.IsZero() && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-// result is the outcome of a request. It names the pod that sent the response or, if that pod is unknown, the pod to which the request was
-// sent.
+// result is the outcome of a request. It names the pod that sent the response or, if unknown, the pod that got the request.
 type result struct {
 	pod, status, text string
 	latency           time.Duration
@@ -168,8 +164,7 @@ func shorten(body []byte) string {
 	return text.String()
 }
 
-// Forward makes a pod's port reachable at a local address, as kubectl port-forward does, until ctx is done. If WebSocket is not available, the
-// connection uses SPDY.
+// Forward serves a pod's port at a local address, as kubectl port-forward does, until ctx is done. Without WebSocket, it uses SPDY.
 func Forward(ctx context.Context, config *rest.Config, api rest.Interface, namespace, pod string, port int32) (string, error) {
 	url := api.Post().Namespace(namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
 	webSocket, noWebSocket := portforward.NewSPDYOverWebsocketDialer(url, config)

@@ -9,13 +9,17 @@ import (
 	"strings"
 
 	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/pathcheck/verdict"
 )
 
-// AllowsPathCheck returns an *InvalidSpecError if a check is invalid, or if the policy does not allow it. If all URLs were allowed, anyone
-// who can create an Echo could use its checks to find out which addresses respond.
+// ErrNoExternalURL reports that the policy may allow a check as soon as the Echo has an external URL.
+var ErrNoExternalURL = errors.New("the Echo has no external URL yet")
+
+// AllowsPathCheck returns an *InvalidSpecError if a check is invalid, or if the policy does not allow it, or ErrNoExternalURL. If all URLs
+// were allowed, anyone who can create an Echo could use its checks to find out which addresses respond.
 func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images Images) error {
 	const advice = "Remove the field, or ask an administrator to set the operator's CHECK_URLS to any."
 	field, err := validateCheck(check, CheckURL(echo, check))
@@ -32,11 +36,15 @@ func (p Policy) AllowsPathCheck(echo *v1.Echo, check *v1.EchoCheck, images Image
 	case check.Address != "":
 		return &InvalidSpecError{
 			Message: fmt.Sprintf("The operator does not allow the field spec.checks[%s].address", check.Name), Advice: advice}
-	case check.URL != "" && !isBelow(check.URL, echo.Status.ExternalURL) && !isBelow(check.URL, URL(echo)):
+	case check.URL == "" || isBelow(check.URL, echo.Status.ExternalURL) || isBelow(check.URL, URL(echo)):
+		return nil
+	case echo.Status.ExternalURL == "" && (ingressURL(echo) != "" || HasGateway(echo) ||
+		echo.Spec.Service.Type == corev1.ServiceTypeLoadBalancer):
+		return ErrNoExternalURL
+	default:
 		return &InvalidSpecError{
 			Message: fmt.Sprintf("In the field spec.checks[%s].url, the operator allows only the URLs of the Echo", check.Name), Advice: advice}
 	}
-	return nil
 }
 
 // schedule matches five fields or a macro. It matches no time zone, which Kubernetes rejects, and which can make the cron library panic.

@@ -333,6 +333,8 @@ func TestAllowsPathCheck(t *testing.T) {
 	echo.Status.ExternalURL = ""
 	own := (Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages)
 	g.Expect(own).To(HaveOccurred(), "without a URL of its own, an Echo may check any")
+	echo.Spec.Gateway = &v1.EchoGateway{Enabled: new(true)}
+	g.Expect((Policy{}).AllowsPathCheck(echo, &echo.Spec.Checks[0], checkImages)).To(MatchError(ErrNoExternalURL))
 	without := (Policy{AnyCheckURL: true}).AllowsPathCheck(echo, &echo.Spec.Checks[0], Images{})
 	g.Expect(without).To(MatchError(ContainSubstring("RELATED_IMAGE_PATHCHECK")), "without an image")
 }

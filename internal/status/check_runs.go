@@ -29,6 +29,8 @@ const (
 type CheckRuns struct {
 	// Refused is the reason why the check's CronJob cannot be created or updated. It is zero if there is no such reason.
 	Refused message.Problem
+	// Waits is true if the policy may allow the check's URL as soon as the Echo has an external URL.
+	Waits bool
 	// Pods are the pods of all runs that still exist.
 	Pods []*objects.Pod
 	// Hash is the digest of the pods' current configuration. Pods with another digest are ignored.
@@ -43,8 +45,7 @@ type CheckRuns struct {
 	Blocked message.Problem
 }
 
-// LacksPod reports whether Kubernetes should have created a pod for the last run but did not. Only an event reports that the API server
-// rejected the pod.
+// LacksPod reports whether the last run lacks a pod that Kubernetes should have created. Only events show a rejection by the API server.
 func (r CheckRuns) LacksPod(echo *v1.Echo, check *v1.EchoCheck, now time.Time) bool {
 	if r.Scheduled.IsZero() || objects.CheckURL(echo, check) == "" || echo.Spec.DesiredReplicas() == 0 {
 		return false
@@ -80,7 +81,7 @@ func (r CheckRuns) untilLate(check *v1.EchoCheck, now time.Time) time.Duration {
 // again after a change to the CronJob, such as the end of its suspension.
 func (r CheckRuns) overdue(echo *v1.Echo, check *v1.EchoCheck, last *metav1.Time, now time.Time) time.Time {
 	switch {
-	case echo.Spec.Paused, echo.Spec.DesiredReplicas() == 0, objects.CheckURL(echo, check) == "":
+	case echo.Spec.Paused, echo.Spec.DesiredReplicas() == 0, r.Waits, objects.CheckURL(echo, check) == "":
 		return time.Time{}
 	case r.Refused != (message.Problem{}):
 		return now
@@ -101,7 +102,7 @@ func (r CheckRuns) whyUnknown(echo *v1.Echo, check *v1.EchoCheck, was *v1.EchoCh
 	case r.Refused != (message.Problem{}):
 		return message.Short(message.MaxCheck, message.Problem{Text: "the check cannot run. " + message.Capital(r.Refused.Text),
 			Quote: r.Refused.Quote, Advice: r.Refused.Advice}), 0
-	case objects.CheckURL(echo, check) == "":
+	case r.Waits || objects.CheckURL(echo, check) == "":
 		return withoutURL, 0
 	case echo.Spec.DesiredReplicas() == 0:
 		return scaledDown, 0

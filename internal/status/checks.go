@@ -21,7 +21,7 @@ import (
 // These are the messages for a check that has no result although nothing is wrong. No event reports these messages.
 const (
 	notRunYet  = "The check has not run yet. Wait for its next scheduled run."
-	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway, or a load balancer, or set the check's URL."
+	withoutURL = "The Echo has no external URL yet. Enable spec.ingress, spec.gateway, or a load balancer, or set the check's URL to status.url."
 	scaledDown = "The check does not run while spec.replicas is 0."
 )
 
@@ -64,8 +64,7 @@ func EvaluateChecks(echo *v1.Echo, seen ChecksObservation, now time.Time) Report
 	return report
 }
 
-// checkStatus returns the status of a check, given its previous status. The second result is the time until the next reconcile if no event
-// arrives.
+// checkStatus returns a check's status, given its previous status, and the time until the next reconcile if no event arrives.
 func checkStatus(echo *v1.Echo, check *v1.EchoCheck, was v1.EchoCheckStatus, seen CheckRuns, now time.Time) (v1.EchoCheckStatus, time.Duration) {
 	current := *was.DeepCopy()
 	current.Name = check.Name

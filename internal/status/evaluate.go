@@ -34,8 +34,7 @@ type Report struct {
 	Overdue map[string]time.Time
 }
 
-// Observation records what a reconcile observed and changed. It is valid even if the reconcile failed. A nil object is unknown or does not
-// exist.
+// Observation records what a reconcile observed and changed. It is valid even if the reconcile failed. A nil object is unknown or missing.
 type Observation struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
@@ -122,8 +121,10 @@ func Evaluate(echo *v1.Echo, seen Observation, failure *Failure, now time.Time) 
 	if seen.Unwatched {
 		next = Earliest(next, LookPeriod)
 	}
-	if failure.IsRefused() {
-		next = Earliest(next, o.untilRetry(status, now))
+	if left := o.untilStalled(status, now); failure.IsRefused() && left > 0 { // the wait equals the time that the rejection has lasted
+		next = Earliest(next, min(max(degradedFor(status, now), refusalRetry), left))
+	} else if failure.IsRefused() {
+		next = Earliest(next, LookPeriod)
 	} else if failure == nil { // during a failure, the progress deadline is ignored, because the status reports only the failure
 		next = Earliest(next, Earliest(o.untilStalled(status, now), untilOverdue(status, seen.Deployment, now)))
 	}
@@ -163,15 +164,15 @@ func record(status *v1.EchoStatus, o outcome, generation int64, now time.Time) {
 	set(v1.ConditionReady, o.ready, o.readyReason, message.Join(o.counts, why, message.Join(o.notes...)))
 	set(v1.ConditionProgressing, o.progressing, o.progressingReason, o.rollout)
 	set(v1.ConditionDegraded, o.degraded, o.degradedReason, degraded)
-	if o.isStalled(status, now) { // kstatus shows only this condition's message
+	isStalled := o.stalls != stallsNever && o.ready != metav1.ConditionTrue && o.degraded == metav1.ConditionTrue && o.untilStalled(status, now) == 0
+	if isStalled { // kstatus shows only this condition's message
 		set(v1.ConditionStalled, metav1.ConditionTrue, o.readyReason, o.problem.String())
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionStalled)
 	}
 }
 
-// setCondition sets a condition. It keeps the conditions in a fixed order, whichever was set first. The console shows the conditions in this
-// order.
+// setCondition sets a condition. It keeps the conditions in a fixed order, whichever was set first. The console shows this order.
 func setCondition(status *v1.EchoStatus, condition metav1.Condition) {
 	meta.SetStatusCondition(&status.Conditions, condition)
 	order := []string{v1.ConditionReady, v1.ConditionProgressing, v1.ConditionDegraded, v1.ConditionStalled, v1.ConditionPathsHealthy}
@@ -286,26 +287,12 @@ func (c cause) stalls() stalls {
 // IsRefused reports whether the API server keeps rejecting one of the reconcile's requests until a user acts.
 func (f *Failure) IsRefused() bool { return f != nil && f.stalls() == stallsLater }
 
-// isStalled reports whether an Echo with this outcome is stalled. status contains the outcome's other conditions.
-func (o outcome) isStalled(status *v1.EchoStatus, now time.Time) bool {
-	return o.stalls != stallsNever && o.ready != metav1.ConditionTrue && o.degraded == metav1.ConditionTrue && o.untilStalled(status, now) == 0
-}
-
 // untilStalled returns the time until an Echo becomes stalled, or zero if the Echo is already stalled or will not stall.
 func (o outcome) untilStalled(status *v1.EchoStatus, now time.Time) time.Duration {
 	if o.stalls != stallsLater || o.degraded != metav1.ConditionTrue || o.ready == metav1.ConditionTrue {
 		return 0
 	}
 	return max(stalledAfter-degradedFor(status, now), 0)
-}
-
-// untilRetry returns the wait before the next retry after a rejection. The wait equals the time that the rejection has lasted, but ends
-// when the Echo becomes stalled. After that, the operator retries at a fixed rate.
-func (o outcome) untilRetry(status *v1.EchoStatus, now time.Time) time.Duration {
-	if left := o.untilStalled(status, now); left > 0 {
-		return min(max(degradedFor(status, now), refusalRetry), left)
-	}
-	return LookPeriod
 }
 
 // degradedFor returns how long the Degraded condition has been True. A rejection has lasted just as long, unless the Echo was already
