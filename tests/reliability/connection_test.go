@@ -146,7 +146,7 @@ func (c connection) answer(to call) (any, error) {
 		if to.name == "" {
 			return c.selected(to)
 		}
-		if found := c.get(to.objectKey); found != nil {
+		if found := c.read(to.objectKey); found != nil {
 			return found.Object, nil
 		}
 		return nil, to.notFound()

@@ -15,10 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	v1 "github.com/echo-operator/echo-operator/api/v1"
 	"github.com/echo-operator/echo-operator/controllers"
 	"github.com/echo-operator/echo-operator/internal/objects"
-	"github.com/echo-operator/echo-operator/internal/status"
 	"github.com/echo-operator/echo-operator/tests/support"
 )
 
@@ -65,11 +63,7 @@ func (s *store) expectTimely(k objectKey, before, after *unstructured.Unstructur
 	if k.resource != "echoes" || reflect.DeepEqual(conditionsOf(before), conditionsOf(after)) {
 		return
 	}
-	allowed := controllers.Tolerance
-	if strings.Contains(asText(before), string(v1.ReasonNameConflict)) { // no event shows that the name is free
-		allowed += status.LookPeriod
-	}
-	if late := time.Since(s.heard); late > allowed {
+	if late := time.Since(s.heard); late > controllers.Tolerance {
 		s.broken = append(s.broken, fmt.Sprintf("a cause was reported after %s: %v, then %v", late, conditionsOf(before), conditionsOf(after)))
 	}
 }

@@ -43,10 +43,12 @@ type store struct {
 	broken []string
 	// heard is the last time when the operator received a change, one of its writes completed, or a fault ended.
 	heard time.Time
+	// known contains the objects that the operator last read from the API server.
+	known map[objectKey]*unstructured.Unstructured
 }
 
 func newStore() *store {
-	return &store{objects: map[objectKey]*unstructured.Unstructured{}, created: map[objectKey]int{}}
+	return &store{objects: map[objectKey]*unstructured.Unstructured{}, created: map[objectKey]int{}, known: map[objectKey]*unstructured.Unstructured{}}
 }
 
 func (k objectKey) notFound() error {
@@ -62,6 +64,18 @@ func (s *store) get(k objectKey) *unstructured.Unstructured {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return s.objects[k]
+}
+
+// read returns an object for the operator, or nil if it does not exist. The operator hears of changes to foreign objects only here.
+func (s *store) read(k objectKey) *unstructured.Unstructured {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	was, now := s.known[k], s.objects[k]
+	if was != now && (isForeign(was) || isForeign(now)) {
+		s.heard = time.Now()
+	}
+	s.known[k] = now
+	return now
 }
 
 // list returns the objects of a resource, sorted by name.
